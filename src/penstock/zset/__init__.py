@@ -1,0 +1,24 @@
+"""Z-set batches on Arrow: hashing, the algebra, exact sums, and the slow reference to test them against."""
+
+from __future__ import annotations
+
+from penstock.zset.exact import carry, join_doubles, join_integers, split_doubles, split_integers
+from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns
+from penstock.zset.reference import ReferenceZSet
+from penstock.zset.zset import WEIGHT_COLUMN, Weights, ZSet
+
+__all__ = [
+    "HASH_VERSION",
+    "WEIGHT_COLUMN",
+    "HashSeed",
+    "Hashes",
+    "ReferenceZSet",
+    "Weights",
+    "ZSet",
+    "carry",
+    "hash_columns",
+    "join_doubles",
+    "join_integers",
+    "split_doubles",
+    "split_integers",
+]

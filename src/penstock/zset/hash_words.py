@@ -1,0 +1,191 @@
+"""A value of any Arrow type as one word per lane: the first half of hashing, before places are mixed in.
+
+Equal words must mean "equal under Spark's grouping": integers of any width, booleans, dates, timestamps and
+durations are their 64-bit value; a float is the bits of its double with one zero and one NaN; a decimal is
+its unscaled value, and one that needs more than 64 bits folds the upper half in with a keyed mix, so small
+decimals of any precision agree. Strings see :mod:`.hash_strings`. A list is ``length * key`` plus the mixed
+words of its items by index, a struct the sum over its fields, a map the list of its (key, value) entries in
+stored order; a dictionary-encoded array has the words of what it decodes to.
+NULL is a flag beside the word here; whoever places the word puts the lane's secret NULL word instead, so
+NULL, a list holding NULL and a struct of NULLs all differ.
+
+Cost: fixed-width types of 8 bytes are views of the Arrow buffer; the others make one or two columns of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.zset.hash_mix import LaneKeys, UInt64s, blocks, mix
+from penstock.zset.hash_strings import string_words
+
+__all__ = ["Words", "add_placed", "words_of"]
+
+_Lanes = tuple[LaneKeys, LaneKeys]
+_Int64s = NDArray[np.int64]
+_BYTE_TYPES = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
+_NAN_BITS = np.uint64(0x7FF8000000000000)
+_DECIMAL = np.dtype([("low", "<u8"), ("high", "<u8")])
+_SIGN_SHIFT = np.int64(63)
+
+
+@dataclass(frozen=True)
+class Words:
+    """One word per row and lane (often the same array twice) and which rows are NULL (None: none is)."""
+
+    hi: UInt64s
+    lo: UInt64s
+    nulls: NDArray[np.bool_] | None
+
+
+def words_of(array: pa.Array, lanes: _Lanes) -> Words:
+    """The words of every row of ``array``; words of NULL rows are arbitrary."""
+    kind, types = array.type, pa.types
+    nulls = _nulls(array)
+    if types.is_null(kind):
+        zeros = np.zeros(len(array), np.uint64)
+        return Words(zeros, zeros, nulls)
+    if types.is_dictionary(kind):
+        return _dictionary_words(array, lanes)
+    if kind in _BYTE_TYPES:
+        return Words(*string_words(array, lanes), nulls)
+    if types.is_decimal128(kind):
+        return Words(*_decimal_words(array, lanes), nulls)
+    if types.is_struct(kind):
+        fields = [array.field(i) for i in range(kind.num_fields)]
+        return Words(*_sum_fields(fields, len(array), lanes), nulls)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+        return Words(*_list_words(array, lanes), nulls)
+    words = _fixed_width_words(array)
+    return Words(words, words, nulls)
+
+
+def add_placed(
+    totals: tuple[UInt64s, UInt64s],
+    words: Words,
+    lanes: _Lanes,
+    places: tuple[np.uint64 | UInt64s, np.uint64 | UInt64s],
+) -> None:
+    """Add ``mix(word ^ place key)`` of every row to ``totals``; a lane has one place key, or one per row."""
+    for block in blocks(len(words.hi)):
+        nulls = None if words.nulls is None else words.nulls[block]
+        scratch = np.empty(block.stop - block.start, np.uint64)
+        mixed = np.empty_like(scratch)
+        for total, lane_words, keys, place in zip(totals, (words.hi, words.lo), lanes, places, strict=True):
+            key = place[block] if isinstance(place, np.ndarray) else place
+            np.bitwise_xor(lane_words[block], key, out=mixed)
+            if nulls is not None:
+                np.copyto(mixed, key ^ keys.null, where=nulls)
+            mix(mixed, scratch, keys)
+            np.add(total[block], mixed, out=total[block])
+
+
+def _nulls(array: pa.Array) -> NDArray[np.bool_] | None:
+    if array.null_count == 0:
+        return None
+    nulls: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
+    return nulls
+
+
+def _fixed_width_words(array: pa.Array) -> UInt64s:
+    kind, types = array.type, pa.types
+    if types.is_boolean(kind):
+        return _bits(array).astype(np.uint64)
+    if types.is_floating(kind):
+        with np.errstate(invalid="ignore"):  # signalling NaNs would warn
+            doubles = _values(array, np.dtype(kind.to_pandas_dtype())).astype(np.float64)
+            doubles += 0.0  # -0.0 becomes 0.0
+        words: UInt64s = doubles.view(np.uint64)
+        np.copyto(words, _NAN_BITS, where=np.isnan(doubles))
+        return words
+    if types.is_integer(kind) or types.is_temporal(kind):
+        sign = "u" if types.is_unsigned_integer(kind) else "i"
+        values = _values(array, np.dtype(f"<{sign}{kind.bit_width // 8}"))
+        return values.astype(np.int64, copy=False).view(np.uint64)
+    raise TypeError(f"values of type {kind} cannot be hashed")
+
+
+def _values(array: pa.Array, dtype: np.dtype[Any]) -> NDArray[Any]:
+    buffer = array.buffers()[1]
+    if buffer is None or len(array) == 0:
+        return np.zeros(len(array), dtype)
+    return np.frombuffer(buffer, dtype, len(array), array.offset * dtype.itemsize)
+
+
+def _bits(array: pa.Array) -> NDArray[np.uint8]:
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros(len(array), np.uint8)
+    first, end = array.offset // 8, -(-(array.offset + len(array)) // 8)
+    bits = np.unpackbits(np.frombuffer(buffer, np.uint8)[first:end], bitorder="little")
+    skip = array.offset - first * 8
+    return bits[skip : skip + len(array)]
+
+
+def _decimal_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
+    pairs = _values(array, _DECIMAL)
+    low = np.ascontiguousarray(pairs["low"])
+    # What the upper half holds beyond the sign of the lower: zero for all values that fit 64 bits.
+    excess = pairs["high"] - (low.view(np.int64) >> _SIGN_SHIFT).view(np.uint64)
+    wide = np.flatnonzero(excess)
+    if len(wide) == 0:
+        return low, low
+    words = (low.copy(), low.copy())
+    for lane_words, keys in zip(words, lanes, strict=True):
+        upper = excess[wide] ^ keys.decimal
+        mix(upper, np.empty_like(upper), keys)
+        lane_words[wide] += upper
+    return words
+
+
+def _sum_fields(fields: Sequence[pa.Array], rows: int, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
+    totals = (np.zeros(rows, np.uint64), np.zeros(rows, np.uint64))
+    hi, lo = lanes
+    for place, field in enumerate(fields):
+        keys = (hi.place(hi.field_base, place), lo.place(lo.field_base, place))
+        add_placed(totals, words_of(field, lanes), lanes, keys)
+    return totals
+
+
+def _list_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
+    bounds = array.offsets.to_numpy().astype(np.int64)
+    first, last = int(bounds[0]), int(bounds[-1])
+    items = words_of(array.values.slice(first, last - first), lanes)
+    starts, lengths = bounds[:-1] - first, np.diff(bounds)
+    places = (np.arange(last - first) - np.repeat(starts, lengths)).view(np.uint64)
+    mixed = (np.zeros(last - first, np.uint64), np.zeros(last - first, np.uint64))
+    hi, lo = lanes
+    add_placed(mixed, items, lanes, (hi.places(hi.item_base, places), lo.places(lo.item_base, places)))
+    return _sum_runs(mixed[0], starts, lengths, hi), _sum_runs(mixed[1], starts, lengths, lo)
+
+
+def _sum_runs(mixed: UInt64s, starts: _Int64s, lengths: _Int64s, keys: LaneKeys) -> UInt64s:
+    """Sums of consecutive runs as differences of one running sum: exact, because both wrap modulo 2^64."""
+    running = np.zeros(len(mixed) + 1, np.uint64)
+    np.cumsum(mixed, out=running[1:])
+    words = lengths.view(np.uint64) * keys.length
+    words += running[starts + lengths]
+    words -= running[starts]
+    return words
+
+
+def _dictionary_words(array: pa.Array, lanes: _Lanes) -> Words:
+    nulls = _nulls(array)
+    if len(array.dictionary) > len(array):
+        return words_of(array.dictionary_decode(), lanes)
+    entries = words_of(array.dictionary, lanes)
+    if len(array.dictionary) == 0:  # then every row is NULL
+        zeros = np.zeros(len(array), np.uint64)
+        return Words(zeros, zeros, nulls)
+    indices = array.indices.fill_null(0).to_numpy()
+    if entries.nulls is not None:
+        null_entries = entries.nulls[indices]
+        nulls = null_entries if nulls is None else nulls | null_entries
+    hi = entries.hi[indices]
+    return Words(hi, hi if entries.lo is entries.hi else entries.lo[indices], nulls)
