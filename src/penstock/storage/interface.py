@@ -1,0 +1,115 @@
+"""What the rest of Penstock may ask of storage: nine verbs on named, immutable files, and append-only ones.
+
+Invariant: a name, once visible, has its whole content, for ever. ``write_new`` publishes a complete and
+synced file in one atomic act and never replaces another, so readers need no locks and a writer that dies
+or is fenced off leaves nothing but an invisible temporary. The only files that grow are those made for an
+:class:`Appender`; what one ``append`` wrote is durable when the call returns.
+
+Every byte Penstock stores passes through these two protocols, so a test can put a fault anywhere by
+wrapping them, and an object store can be added without touching a format. Names are relative and use
+forward slashes (``segments/000012-w03-ab12cd.seg``) whatever the platform.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+from penstock.errors import StorageError
+
+__all__ = ["Appender", "Backend", "NameTakenError", "Names", "Part", "check_name", "to_buffer"]
+
+# Anything with contiguous bytes. Writers take sequences of parts so that nobody has to concatenate them.
+Part: TypeAlias = bytes | bytearray | memoryview | pa.Buffer
+
+# ``Backend.list`` hides the builtin inside the class body, where annotations are resolved.
+Names: TypeAlias = list[str]
+
+# No component may start with a dot: that keeps "..", hidden files and the temporary folder out of reach.
+_NAME = re.compile(r"[A-Za-z0-9_=+@-][A-Za-z0-9._=+@-]*(/[A-Za-z0-9_=+@-][A-Za-z0-9._=+@-]*)*")
+
+
+class NameTakenError(StorageError):
+    """The name was published before, and names are never published twice: another writer was first."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} exists already and is never overwritten")
+
+
+class Appender(Protocol):
+    """The one writer of a growing file. Not for use by several threads at once."""
+
+    def append(self, parts: Sequence[Part]) -> None:
+        """Add the parts at the end with one write and one sync; durable on return.
+
+        If it raises, the file is as it was before, or else the appender refuses all further appends: after a
+        failed sync nobody can know what the disk holds.
+        """
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to ``size`` bytes, durably."""
+
+    def close(self) -> None:
+        """Give the file up, so that another appender may be made for it. Safe to call twice."""
+
+
+class Backend(Protocol):
+    """A place where files live. Every failure is a :class:`StorageError` that names the file."""
+
+    @property
+    def url(self) -> str:
+        """What :func:`penstock.storage.open_backend` takes to reach the same place."""
+
+    def write_new(self, name: str, parts: Sequence[Part]) -> None:
+        """Publish a new file, complete and durable; NameTakenError if somebody was first.
+
+        If it raises anything else the file may or may not have been published (its content is whole in
+        either case): look before deciding what to do next.
+        """
+
+    def open(self, name: str) -> pa.Buffer:
+        """The whole content, without a copy where the platform can map files; starts 64-byte aligned."""
+
+    def read_at(self, name: str, offset: int, length: int) -> pa.Buffer:
+        """A copy of up to ``length`` bytes from ``offset`` (fewer at the end of the file), 64-byte aligned.
+
+        For files that may still grow or be cut: a mapping of those would kill the process when cut.
+        """
+
+    def size(self, name: str) -> int:
+        """The file's length in bytes."""
+
+    def list(self, prefix: str = "") -> Names:
+        """All names that start with ``prefix``, sorted."""
+
+    def exists(self, name: str) -> bool:
+        """Whether the name is published."""
+
+    def delete(self, name: str) -> None:
+        """Remove a file; no error if it is gone already. May come back after a power cut, whole."""
+
+    def appender(self, name: str) -> Appender:
+        """The exclusive right to append to an existing file; an error if somebody holds it."""
+
+    def sync(self, name: str) -> None:
+        """Make the content and the visibility of an existing file durable.
+
+        For recovery: the process that published or appended may have died just before its own sync.
+        """
+
+
+def check_name(name: str) -> str:
+    """The name itself, if it is a legal one."""
+    if not _NAME.fullmatch(name):
+        raise StorageError(
+            f"{name!r} is not a storage name: use letters, digits and ._=+@- with forward slashes between"
+        )
+    return name
+
+
+def to_buffer(part: Part) -> pa.Buffer:
+    """The part as an Arrow buffer, never copied. Its ``size`` is in bytes, unlike a memoryview's len."""
+    return part if isinstance(part, pa.Buffer) else pa.py_buffer(part)

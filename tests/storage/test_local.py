@@ -1,0 +1,257 @@
+"""Files on disk: nothing acknowledged is lost whichever call fails, and nothing half-made is visible."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from penstock.errors import StorageError
+from penstock.storage import LocalBackend, Log, Manifest, ManifestStore, Segment, SegmentWriter, local
+
+BATCH = pa.record_batch({"n": [1, 2, 3]})
+
+
+class Acknowledged:
+    """What the storage said was durable, and one thing that may or may not be."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.version = 0
+        self.done = False
+
+    def work(self, backend: LocalBackend) -> None:
+        manifests = ManifestStore(backend)
+        with Log(backend, "input") as log:
+            for step in range(1, 7):
+                log.append(step, [b"payload ", b"%d" % step])
+                self.steps.append(step)
+                if step % 3 == 0:
+                    writer = SegmentWriter(backend, f"segments/{step}.seg")
+                    writer.add("rows", {"step": step}, BATCH)
+                    writer.finish()
+                    manifests.commit(Manifest(self.version + 1, {"segment": writer.name, "step": step}))
+                    self.version += 1
+                    log.rotate(step + 1)
+        self.done = True
+
+    def check(self, backend: LocalBackend) -> None:
+        with Log(backend, "input") as log:
+            found = [(step, bytes(payload)) for step, payload in log.read()]
+            steps = [step for step, _ in found]
+            assert steps[: len(self.steps)] == self.steps
+            assert steps[len(self.steps) :] in ([], [len(self.steps) + 1])
+            assert all(payload == b"payload %d" % step for step, payload in found)
+            log.append(100, [b"goes on"])
+        latest = ManifestStore(backend).latest()
+        version = latest.version if latest else 0
+        assert version in (self.version, self.version + 1)
+        if latest:
+            Segment.open(backend, latest.body["segment"]).verify()
+
+
+@contextmanager
+def failing(monkeypatch: pytest.MonkeyPatch, call: int, *, for_ever: bool) -> Iterator[None]:
+    """From the n-th on, (or only the n-th of) the system calls that change the disk fail."""
+    count = 0
+    write = os.writev
+
+    def wrapped(real: Callable[..., object]) -> Callable[..., object]:
+        def run(*arguments: object, **named: object) -> object:
+            nonlocal count
+            count += 1
+            if count == call or (for_ever and count > call):
+                if real is write:  # as a full disk does: some of it was taken
+                    real(arguments[0], [b"torn"])
+                raise OSError(errno.EIO, "injected")
+            return real(*arguments, **named)
+
+        return run
+
+    with monkeypatch.context() as patch:
+        for name in ("writev", "fsync", "link", "ftruncate"):
+            patch.setattr(os, name, wrapped(getattr(os, name)))
+        patch.setattr(local, "_sync_data", wrapped(os.fdatasync))
+        yield
+
+
+@pytest.mark.parametrize("for_ever", [True, False], ids=["disk-dies", "one-call-fails"])
+def test_nothing_acknowledged_is_lost_whichever_call_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, for_ever: bool
+) -> None:
+    call = 0
+    promised = Acknowledged()
+    while not promised.done:
+        call += 1
+        promised = Acknowledged()
+        root = tmp_path / str(call)
+        with failing(monkeypatch, call, for_ever=for_ever):
+            try:
+                promised.work(LocalBackend(root))
+            except StorageError as error:
+                assert "injected" in str(error)
+        promised.check(LocalBackend(root))
+    assert call > 40
+
+
+@pytest.mark.parametrize("whole_parts", [True, False])
+def test_a_write_the_system_takes_in_pieces_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_parts: bool
+) -> None:
+    real = os.writev
+
+    def short(fd: int, buffers: list[pa.Buffer]) -> int:
+        return real(fd, buffers[:1] if whole_parts else [memoryview(buffers[0])[:3]])
+
+    monkeypatch.setattr(os, "writev", short)
+    backend = LocalBackend(tmp_path)
+    backend.write_new("a", [b"0123456", b"", b"789", b"ab"])
+    assert bytes(backend.open("a")) == b"0123456789ab"
+
+
+def test_a_failed_append_leaves_the_file_as_it_was_and_can_be_retried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path)
+    with Log(backend, "input") as log:
+        log.append(1, [b"one"])
+        with failing(monkeypatch, 1, for_ever=False), pytest.raises(StorageError, match="injected"):
+            log.append(2, [b"two"])
+        log.append(2, [b"two again"])
+        assert [bytes(p) for _, p in log.read()] == [b"one", b"two again"]
+
+
+def test_a_failed_append_that_cannot_be_undone_stops_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path)
+    with Log(backend, "input") as log:
+        log.append(1, [b"one"])
+        with failing(monkeypatch, 1, for_ever=True), pytest.raises(StorageError, match="injected"):
+            log.append(2, [b"two"])
+        with pytest.raises(StorageError, match="failed earlier"):
+            log.append(2, [b"two"])
+    with Log(backend, "input") as log:
+        assert log.last_step == 1
+        assert "cut 4 bytes" in log.cut
+
+
+def test_after_a_failed_sync_the_writer_trusts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path)
+    with Log(backend, "input") as log:
+        log.append(1, [b"one"])
+        with failing(monkeypatch, 2, for_ever=False), pytest.raises(StorageError, match="synced"):
+            log.append(2, [b"two"])
+        for refused in (lambda: log.append(2, [b"two"]), lambda: log.rotate(9)):
+            with pytest.raises(StorageError, match="failed earlier"):
+                refused()
+    with Log(backend, "input") as log:
+        assert log.last_step == 1
+        log.append(2, [b"two"])
+
+
+def test_a_failed_write_leaves_no_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write_new("a", [b"x"])
+    with failing(monkeypatch, 1, for_ever=True), pytest.raises(StorageError, match="b cannot be written"):
+        backend.write_new("b", [b"x"])
+    assert list((tmp_path / ".tmp").iterdir()) == []
+
+
+def test_temporaries_of_killed_writers_are_invisible_and_swept_when_old(tmp_path: Path) -> None:
+    LocalBackend(tmp_path).write_new("manifest/x", [b""])
+    fresh, old = tmp_path / ".tmp" / "fresh", tmp_path / ".tmp" / "old"
+    for file in (fresh, old):
+        file.write_bytes(b"half")
+    os.utime(old, (time.time() - 2 * 86400,) * 2)
+    backend = LocalBackend(tmp_path)
+    assert backend.list() == ["manifest/x"]
+    assert fresh.exists()
+    assert not old.exists()
+
+
+def test_syncs_come_in_the_order_that_makes_a_file_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write_new("folder/first", [b""])
+    done: list[str] = []
+    real_sync, real_link = os.fsync, os.link
+
+    def sync(fd: int) -> None:
+        path = Path(f"/proc/self/fd/{fd}").readlink()
+        done.append("folder" if path.is_dir() else "temporary")
+        real_sync(fd)
+
+    def link(source: Path, target: Path) -> None:
+        done.append("link")
+        real_link(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "link", link)
+    backend.write_new("folder/second", [b"x"])
+    assert done == ["temporary", "link", "folder"]
+
+
+def test_an_append_is_one_write_and_then_one_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Log(LocalBackend(tmp_path), "input") as log:
+        log.append(1, [b"first"])
+        done: list[str] = []
+        real_write, real_sync = os.writev, os.fdatasync
+        monkeypatch.setattr(os, "writev", lambda fd, parts: done.append("write") or real_write(fd, parts))
+        monkeypatch.setattr(local, "_sync_data", lambda fd: done.append("sync") or real_sync(fd))
+        monkeypatch.setattr(os, "fsync", lambda fd: done.append("fsync"))
+        log.append(2, [b"a", b"b" * 100_000, b"c"])
+    assert done == ["write", "sync"]
+
+
+def test_opening_syncs_what_a_dead_writer_may_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Log(LocalBackend(tmp_path), "input") as log:
+        log.append(1, [b"first"])
+    ManifestStore(LocalBackend(tmp_path)).commit(Manifest(1, {}))
+    synced: list[str] = []
+    real = os.fsync
+
+    def sync(fd: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{fd}").readlink().relative_to(tmp_path.parent)))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    Log(LocalBackend(tmp_path), "input").close()
+    ManifestStore(LocalBackend(tmp_path)).latest()
+    top = tmp_path.name
+    assert {f"{top}/input/0000000001.log", f"{top}/input"} <= set(synced)
+    assert {f"{top}/manifest/0000000001.json", f"{top}/manifest", top, "."} <= set(synced)
+
+
+def test_open_files_keep_no_descriptor(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write_new("a", [b"x" * 10_000])
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a listing by Path opens no fewer descriptors
+    held = [backend.open("a") for _ in range(20)]
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
+    assert len(held) == 20
+
+
+def test_a_folder_that_cannot_be_read_is_not_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write_new("manifest/1", [b""])
+
+    def denied(path: object) -> object:
+        raise PermissionError(errno.EACCES, "injected")
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(StorageError, match="cannot be listed"):
+        backend.list("manifest/")
