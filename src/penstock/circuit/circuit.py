@@ -1,0 +1,102 @@
+"""A circuit: operators wired into an acyclic graph, with equal parts shared.
+
+Nodes are added bottom-up through :meth:`CircuitBuilder.add`, which returns the existing node where an
+equal operator over the same inputs is there already (hash-consing). Since plans carry column positions
+and no names, two views that compute the same thing get the same nodes, and so the same arrangements.
+
+A node's *fingerprint* is a digest of what it computes, all the way down to the tables. It names the
+node's arrangements on disk: state is found again after a restart, and a changed view gets new state
+instead of someone else's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from penstock.circuit.operator import Operator
+
+__all__ = ["Circuit", "CircuitBuilder", "Node"]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator in the graph. ``exchanged[i]`` says that input ``i`` comes from all workers, by key."""
+
+    id: int
+    operator: Operator
+    inputs: tuple[int, ...]
+    exchanged: tuple[bool, ...]
+    fingerprint: str
+
+    def slot(self, index: int) -> str:
+        """The name of one of the node's arrangements, stable for ever."""
+        return f"{self.fingerprint}.{index}"
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """Nodes in topological order, and where tables and views are among them."""
+
+    nodes: tuple[Node, ...]
+    tables: dict[str, int]
+    views: dict[str, int]
+
+    def views_of(self, node: int) -> tuple[str, ...]:
+        """The views that depend on a node."""
+        return tuple(name for name, sink in self.views.items() if node in self.ancestors(sink))
+
+    def ancestors(self, node: int) -> set[int]:
+        """The node and everything it is computed from."""
+        seen: set[int] = set()
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            if current not in seen:
+                seen.add(current)
+                stack.extend(self.nodes[current].inputs)
+        return seen
+
+
+class CircuitBuilder:
+    """Adds nodes, sharing equal ones."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        self._known: dict[str, int] = {}
+        self._tables: dict[str, int] = {}
+        self._views: dict[str, int] = {}
+
+    def add(
+        self, operator: Operator, inputs: tuple[int, ...] = (), exchanged: tuple[bool, ...] | None = None
+    ) -> int:
+        """The node that applies ``operator`` to ``inputs``: a new one, or the equal one that exists."""
+        exchanged = exchanged or (False,) * len(inputs)
+        fingerprint = _fingerprint(operator, [self._nodes[i].fingerprint for i in inputs], exchanged)
+        if fingerprint not in self._known:
+            self._known[fingerprint] = len(self._nodes)
+            self._nodes.append(Node(len(self._nodes), operator, inputs, exchanged, fingerprint))
+        return self._known[fingerprint]
+
+    def add_table(self, name: str, operator: Operator) -> int:
+        """Adds an input table."""
+        self._tables[name] = self.add(operator)
+        return self._tables[name]
+
+    def add_view(self, name: str, operator: Operator, source: int) -> int:
+        """Adds the sink of a materialised view."""
+        self._views[name] = self.add(operator, (source,))
+        return self._views[name]
+
+    def operator(self, node: int) -> Operator:
+        """The operator of a node."""
+        return self._nodes[node].operator
+
+    def build(self) -> Circuit:
+        """The finished circuit."""
+        return Circuit(tuple(self._nodes), dict(self._tables), dict(self._views))
+
+
+def _fingerprint(operator: Operator, inputs: list[str], exchanged: tuple[bool, ...]) -> str:
+    text = "\n".join([operator.info.name, operator.identity(), *inputs, repr(exchanged)])
+    return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -1,0 +1,116 @@
+"""What flows along the edges of a circuit during one step.
+
+A :class:`Delta` is a Z-set, with the hash of its routing key beside each row once an operator has
+indexed it, and with further additive columns once one has pre-aggregated it. An :class:`Arranged` is a
+delta that its producer also integrates: a consumer (a join) reads the delta and the batches of all
+earlier steps.
+
+Both cross level boundaries (to another worker or to the same one) as one Arrow record batch, whose
+column names tell the parts apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.trace import Batch
+from penstock.zset import Hashes, ZSet
+
+__all__ = ["Arranged", "Delta", "concat_deltas", "delta_of"]
+
+_WEIGHT, _HIGH, _LOW, _SUM = "weight", "hi", "lo", "sum:"
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The change of a stream in this step. ``keys`` hashes the routing key of each row, if indexed."""
+
+    zset: ZSet
+    keys: Hashes | None = None
+    sums: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    @staticmethod
+    def empty(schema: pa.Schema) -> Delta:
+        """No change. Counts as indexed: no rows have any key."""
+        none = np.empty(0, np.uint64)
+        return Delta(ZSet.empty(schema), Hashes(none, none))
+
+    def __len__(self) -> int:
+        return len(self.zset)
+
+    def take(self, rows: NDArray[np.int64]) -> Delta:
+        """The given rows, in the given order."""
+        return Delta(
+            self.zset.take(rows),
+            None if self.keys is None else self.keys.take(rows),
+            {name: total[rows] for name, total in self.sums.items()},
+        )
+
+    def encode(self) -> pa.RecordBatch:
+        """One record batch that holds everything, without copying."""
+        names = [f"v{i}" for i in range(len(self.zset.columns))]
+        arrays = list(self.zset.columns)
+        names.append(_WEIGHT)
+        arrays.append(pa.array(self.zset.weights))
+        if self.keys is not None:
+            names += [_HIGH, _LOW]
+            arrays += [pa.array(self.keys.hi), pa.array(self.keys.lo)]
+        for name, total in self.sums.items():
+            names.append(_SUM + name)
+            arrays.append(pa.array(total))
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+
+    @staticmethod
+    def decode(schema: pa.Schema, batch: pa.RecordBatch) -> Delta:
+        """The inverse of :meth:`encode`; ``schema`` is that of the Z-set's columns."""
+        columns = batch.columns
+        width = len(schema)
+        rest = dict(zip(batch.schema.names[width:], columns[width:], strict=True))
+        keys = Hashes(rest[_HIGH].to_numpy(), rest[_LOW].to_numpy()) if _HIGH in rest else None
+        sums = {
+            name.removeprefix(_SUM): array.to_numpy() for name, array in rest.items() if name.startswith(_SUM)
+        }
+        return Delta(ZSet(schema, tuple(columns[:width]), rest[_WEIGHT].to_numpy()), keys, sums)
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """A delta sorted into a batch, with the batches of all earlier steps.
+
+    ``before`` is the arrangement as it was before this step: nothing a step stages is visible in it."""
+
+    schema: pa.Schema
+    batch: Batch
+    before: Sequence[Batch]
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+
+def delta_of(flow: Delta | Arranged) -> Delta:
+    """The delta as a plain stream, for consumers that do not look at the past."""
+    if isinstance(flow, Delta):
+        return flow
+    return Delta(ZSet(flow.schema, flow.batch.values, flow.batch.weights))
+
+
+def concat_deltas(schema: pa.Schema, parts: Sequence[Delta]) -> Delta:
+    """The sum of several deltas of one edge (from several workers); all indexed alike."""
+    parts = [part for part in parts if len(part)] or list(parts[:1])
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return Delta.empty(schema)
+    zset = ZSet.concat(schema, [part.zset for part in parts])
+    keys = [part.keys for part in parts if part.keys is not None]
+    names = dict.fromkeys(name for part in parts for name in part.sums)
+    sums = {
+        name: np.concatenate([p.sums[name] if name in p.sums else np.zeros(len(p), np.int64) for p in parts])
+        for name in names
+    }
+    return Delta(zset, Hashes.concat(keys) if keys else None, sums)

@@ -1,0 +1,91 @@
+"""The layout: which worker owns which keys.
+
+A key belongs to the shard named by the most significant bits of its hash; the layout assigns every shard
+to a worker. Batches are sorted by an order word that starts with the same bits, so a shard is one
+contiguous slice of every batch and any number of workers can open any stored state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.circuit.delta import Delta
+from penstock.trace import Batch
+from penstock.zset import Hashes
+
+__all__ = ["Layout"]
+
+SHARD_BITS = 10
+
+
+@dataclass(frozen=True)
+class Layout:
+    """``assignment[s]`` is the worker of shard ``s``; the number of shards is a power of two."""
+
+    workers: int
+    assignment: tuple[int, ...]
+
+    @staticmethod
+    def even(workers: int) -> Layout:
+        """Contiguous runs of shards of (nearly) equal length."""
+        shards = 1 << SHARD_BITS
+        if not 1 <= workers <= shards:
+            raise ValueError(f"the number of workers must be between 1 and {shards}, not {workers}")
+        return Layout(workers, tuple(shard * workers // shards for shard in range(shards)))
+
+    @property
+    def _bits(self) -> int:
+        return len(self.assignment).bit_length() - 1
+
+    @cached_property
+    def _owners(self) -> NDArray[np.int64]:
+        return np.asarray(self.assignment, np.int64)
+
+    def workers_of(self, keys: Hashes) -> NDArray[np.int64]:
+        """The worker that owns each key."""
+        shard = (keys.hi >> np.uint64(64 - self._bits)).astype(np.int64)
+        return self._owners[shard]
+
+    def split(self, delta: Delta) -> list[tuple[int, Delta]]:
+        """The delta's rows by the worker that owns them; workers without rows are left out."""
+        if len(delta) == 0:
+            return []
+        if self.workers == 1:
+            return [(0, delta)]
+        assert delta.keys is not None
+        owner = self.workers_of(delta.keys).astype(np.uint16)  # narrow: NumPy then sorts it by radix
+        perm = np.argsort(owner, kind="stable")
+        edges = np.searchsorted(owner[perm], np.arange(self.workers + 1))
+        return [
+            (worker, delta.take(perm[edges[worker] : edges[worker + 1]]))
+            for worker in range(self.workers)
+            if edges[worker] < edges[worker + 1]
+        ]
+
+    def ranges(self, worker: int) -> list[tuple[int, int]]:
+        """The runs of shards of a worker, as first and last order word (both inclusive)."""
+        shift = 64 - self._bits
+        runs: list[tuple[int, int]] = []
+        for shard, owner in enumerate(self.assignment):
+            if owner != worker:
+                continue
+            first, last = shard << shift, ((shard + 1) << shift) - 1
+            if runs and runs[-1][1] + 1 == first:
+                runs[-1] = (runs[-1][0], last)
+            else:
+                runs.append((first, last))
+        return runs
+
+    def slices(self, worker: int, batch: Batch) -> list[tuple[int, int]]:
+        """The row ranges of a batch that belong to a worker: one per run of shards, empty ones left out."""
+        found = []
+        for first, last in self.ranges(worker):
+            start = int(np.searchsorted(batch.order, np.uint64(first), "left"))
+            stop = int(np.searchsorted(batch.order, np.uint64(last), "right"))
+            if start < stop:
+                found.append((start, stop))
+        return found

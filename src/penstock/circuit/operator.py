@@ -1,0 +1,134 @@
+"""What an operator is, and the one registry of all of them.
+
+An operator is a frozen description (its parameters) with one method, ``step``: deltas in, delta out.
+It owns no mutable state. What it must remember lies in *arrangements* (spines of batches) that the
+worker keeps for it: ``step`` reads them as they were before the step and stages what to add, and only
+when the whole step is accepted on every worker does the worker add it. So a step that fails anywhere
+leaves nothing behind, and the same operator runs unchanged in a resident worker or in a Spark stage.
+
+The registry declares each operator as data: its name, how it is incremental, and what it keeps. The
+planner, ``explain``, the documentation and the tests read it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import ClassVar, Protocol, TypeVar
+
+import pyarrow as pa
+
+from penstock.circuit.delta import Arranged, Delta
+from penstock.trace import Batch
+from penstock.zset import Hashes, HashSeed
+
+__all__ = ["REGISTRY", "Flow", "Incremental", "Operator", "OperatorInfo", "State", "operator"]
+
+Flow = Delta | Arranged
+
+
+class Incremental(Enum):
+    """How an operator follows its input's changes."""
+
+    SOURCE = "source"
+    LINEAR = "linear"  # the change of the output is the operator applied to the change of the input
+    BILINEAR = "bilinear"  # three terms: each side's change against the other side, and both changes
+    GROUPS = "touched groups"  # non-linear: recomputed for the keys that changed, from their state
+    SINK = "sink"
+
+
+class State(Protocol):
+    """An operator's view of its own arrangements, and of the step it runs in."""
+
+    seed: HashSeed
+    opening: bool
+    """True in the step that fills new arrangements from the current tables: everything before is empty."""
+
+    def before(self, slot: int) -> Sequence[Batch]:
+        """The batches of arrangement ``slot`` as they were before this step."""
+        ...
+
+    def stored(self, slot: int) -> Sequence[Batch]:
+        """The batches of arrangement ``slot`` even in an opening step (only tables need this)."""
+        ...
+
+    def stage(self, slot: int, batch: Batch) -> None:
+        """Adds a batch to arrangement ``slot`` if the step is accepted."""
+        ...
+
+    def owns(self, key: Hashes) -> bool:
+        """Whether this worker holds the shard of the (single) key."""
+        ...
+
+    def count(self, what: str, number: int) -> None:
+        """Adds to a counter of the step's report."""
+        ...
+
+
+@dataclass(frozen=True)
+class Operator(ABC):
+    """Base of all operators; ``schema`` describes the columns of the output."""
+
+    schema: pa.Schema
+
+    info: ClassVar[OperatorInfo]
+
+    @abstractmethod
+    def step(self, inputs: Sequence[Flow], state: State) -> Flow:
+        """Runs one step."""
+
+    def idle(self, state: State) -> Flow:
+        """The output of a step in which no input changed."""
+        return Delta.empty(self.schema)
+
+    @property
+    def opens(self) -> bool:
+        """Whether an opening step makes the operator say something even if no input does."""
+        return False
+
+    @property
+    def arranged(self) -> bool:
+        """Whether the output is an :class:`Arranged`, integrated in arrangement 0."""
+        return False
+
+    @property
+    def slots(self) -> int:
+        """How many arrangements the operator keeps."""
+        return 0
+
+    def describe(self) -> str:
+        """The parameters, for people."""
+        return ""
+
+    def identity(self) -> str:
+        """The parameters as text such that equal text means equal computation (names of columns left out)."""
+        parameters = [repr(getattr(self, f.name)) for f in fields(self) if f.name != "schema"]
+        return "; ".join([", ".join(str(kind) for kind in self.schema.types), *parameters])
+
+
+@dataclass(frozen=True)
+class OperatorInfo:
+    """One line of the registry."""
+
+    name: str
+    incremental: Incremental
+    state: str
+    """What the operator keeps, in words; empty if nothing."""
+
+
+REGISTRY: dict[str, type[Operator]] = {}
+
+_Op = TypeVar("_Op", bound=type[Operator])
+
+
+def operator(name: str, incremental: Incremental, state: str = "") -> Callable[[_Op], _Op]:
+    """Declares an operator class in the registry."""
+
+    def register(cls: _Op) -> _Op:
+        cls.info = OperatorInfo(name, incremental, state)
+        REGISTRY[name] = cls
+        return cls
+
+    return register

@@ -1,0 +1,29 @@
+"""The operators, one file each. Importing this package fills the registry."""
+
+from penstock.circuit.operators.aggregate import Aggregate
+from penstock.circuit.operators.arrange import Arrange
+from penstock.circuit.operators.distinct import Distinct
+from penstock.circuit.operators.filter import Filter
+from penstock.circuit.operators.index import Index
+from penstock.circuit.operators.join import Join
+from penstock.circuit.operators.partial_aggregate import PartialAggregate
+from penstock.circuit.operators.project import Project
+from penstock.circuit.operators.table import Table
+from penstock.circuit.operators.union import Union
+from penstock.circuit.operators.values import Values
+from penstock.circuit.operators.view import View
+
+__all__ = [
+    "Aggregate",
+    "Arrange",
+    "Distinct",
+    "Filter",
+    "Index",
+    "Join",
+    "PartialAggregate",
+    "Project",
+    "Table",
+    "Union",
+    "Values",
+    "View",
+]

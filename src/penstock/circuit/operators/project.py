@@ -1,0 +1,32 @@
+"""Projection: one expression per output column. Linear, so its incremental form is itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.circuit.delta import Delta, delta_of
+from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.expr.evaluate import evaluate
+from penstock.expr.nodes import Expr
+from penstock.zset import ZSet
+
+__all__ = ["Project"]
+
+
+@operator("project", Incremental.LINEAR)
+@dataclass(frozen=True)
+class Project(Operator):
+    """Evaluates ``exprs`` on every row; weights pass through."""
+
+    exprs: tuple[Expr, ...]
+
+    def step(self, inputs: Sequence[Flow], state: State) -> Delta:
+        zset = delta_of(inputs[0]).zset
+        if len(zset) == 0:
+            return Delta.empty(self.schema)
+        columns = tuple(evaluate(expr, zset.columns, len(zset)) for expr in self.exprs)
+        return Delta(ZSet(self.schema, columns, zset.weights))
+
+    def describe(self) -> str:
+        return ", ".join(map(str, self.exprs))

@@ -1,0 +1,38 @@
+"""The end of a materialised view: integrates the view's changes so that its contents can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.circuit.delta import Delta, delta_of
+from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.trace import build_batch
+from penstock.zset import ZSet, hash_columns
+
+__all__ = ["View"]
+
+
+@operator("view", Incremental.SINK, state="the view's rows")
+@dataclass(frozen=True)
+class View(Operator):
+    """Consolidates the step's changes of view ``name`` and keeps their sum.
+
+    A worker keeps what it produced itself, whatever the row's hash: the view is the sum over workers.
+    """
+
+    name: str
+
+    @property
+    def slots(self) -> int:
+        return 1
+
+    def step(self, inputs: Sequence[Flow], state: State) -> Delta:
+        zset = delta_of(inputs[0]).zset
+        row = hash_columns(zset.columns, len(zset), state.seed)
+        batch = build_batch(row.hi, row.lo, None, zset.weights, zset.columns)
+        state.stage(0, batch)
+        return Delta(ZSet(self.schema, batch.values, batch.weights))
+
+    def describe(self) -> str:
+        return self.name

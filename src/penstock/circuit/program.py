@@ -1,0 +1,198 @@
+"""The program that workers run: the circuit cut into fragments and levels.
+
+The circuit is cut at every exchange. A node's *level* is the number of exchanges on the longest path to
+it, so all nodes of a level can run once the level before has been exchanged, and a step makes as many
+exchanges as its deepest view needs, however many views there are.
+
+Inside a level the nodes are grouped into *fragments*: subgraphs that are in-out trees, meaning that all
+paths from an input of the fragment to an output run through one central node. A fragment runs as one
+function that passes deltas from operator to operator; between fragments, and across levels, there are
+handoffs. Cutting is greedy in topological order and is checked afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+
+from penstock.circuit.circuit import Circuit, Node
+
+__all__ = ["Edge", "Fragment", "Program", "cut", "is_in_out_tree"]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Node ``source`` feeds input ``port`` of node ``target``; ``exchange``: across workers, by key.
+
+    ``handoff``: the edge is buffered because it crosses fragments or levels."""
+
+    id: int
+    source: int
+    target: int
+    port: int
+    exchange: bool
+    handoff: bool
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """Nodes that run as one function, in order."""
+
+    id: int
+    level: int
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A circuit with its cut."""
+
+    circuit: Circuit
+    levels: int
+    level_of: tuple[int, ...]
+    fragments: tuple[Fragment, ...]
+    edges: tuple[Edge, ...]
+
+    def fragments_at(self, level: int) -> list[Fragment]:
+        """The fragments of a level, in an order in which each comes after those that feed it."""
+        return [fragment for fragment in self.fragments if fragment.level == level]
+
+    def inputs_of(self, node: int) -> list[Edge]:
+        """The edges into a node, by port."""
+        return sorted((edge for edge in self.edges if edge.target == node), key=lambda edge: edge.port)
+
+    def outputs_of(self, node: int) -> list[Edge]:
+        """The edges out of a node."""
+        return [edge for edge in self.edges if edge.source == node]
+
+    @property
+    def slots(self) -> dict[str, Node]:
+        """All arrangements by name, with the node that keeps them."""
+        return {node.slot(i): node for node in self.circuit.nodes for i in range(node.operator.slots)}
+
+
+def cut(circuit: Circuit) -> Program:
+    """Cuts a circuit into fragments and levels."""
+    level_of = _levels(circuit)
+    fragment_of = _fragments(circuit, level_of)
+    members: dict[int, list[int]] = defaultdict(list)
+    for node in circuit.nodes:
+        members[fragment_of[node.id]].append(node.id)
+    order = sorted(_feeding_first(circuit, fragment_of), key=lambda f: level_of[f])
+    fragments = tuple(Fragment(i, level_of[members[f][0]], tuple(members[f])) for i, f in enumerate(order))
+    edges: list[Edge] = []
+    for node in circuit.nodes:
+        for port, source in enumerate(node.inputs):
+            apart = fragment_of[source] != fragment_of[node.id]
+            edges.append(Edge(len(edges), source, node.id, port, node.exchanged[port], apart))
+    program = Program(circuit, max(level_of, default=0) + 1, tuple(level_of), fragments, tuple(edges))
+    _check(program)
+    return program
+
+
+def _levels(circuit: Circuit) -> list[int]:
+    level_of: list[int] = []
+    for node in circuit.nodes:
+        below = [
+            level_of[source] + exchanged
+            for source, exchanged in zip(node.inputs, node.exchanged, strict=True)
+        ]
+        level_of.append(max(below, default=0))
+    return level_of
+
+
+def _fragments(circuit: Circuit, level_of: list[int]) -> list[int]:
+    """Assigns each node to a fragment, named by its first node.
+
+    A node joins the fragments of its inputs (those of its own level, over edges that are not exchanges)
+    as long as the union stays an in-out tree and the graph of fragments stays acyclic; otherwise it starts
+    a fragment of its own.
+    """
+    fragment_of: list[int] = []
+    members: dict[int, list[int]] = {}
+    for node in circuit.nodes:
+        near = {
+            fragment_of[source]
+            for source, exchanged in zip(node.inputs, node.exchanged, strict=True)
+            if not exchanged and level_of[source] == level_of[node.id]
+        }
+        joined = sorted({member for fragment in near for member in members[fragment]} | {node.id})
+        if near and is_in_out_tree(circuit, joined) and not _makes_cycle(circuit, fragment_of, near, node):
+            home = min(near)
+            for fragment in near - {home}:
+                del members[fragment]
+        else:
+            home, joined = node.id, [node.id]
+        members[home] = joined
+        fragment_of.append(home)
+        for member in joined:
+            fragment_of[member] = home
+    return fragment_of
+
+
+def _feeding_first(circuit: Circuit, fragment_of: list[int]) -> list[int]:
+    """The fragments, each after those that feed it."""
+    graph: TopologicalSorter[int] = TopologicalSorter()
+    for node in circuit.nodes:
+        home = fragment_of[node.id]
+        graph.add(home, *(fragment_of[source] for source in node.inputs if fragment_of[source] != home))
+    return list(graph.static_order())
+
+
+def _makes_cycle(circuit: Circuit, fragment_of: list[int], near: set[int], node: Node) -> bool:
+    """Whether merging fragments ``near`` with ``node`` lets a path leave the union and come back."""
+    outside = {source for source in node.inputs if fragment_of[source] not in near}
+    reached = set(outside)
+    for fragment in near:
+        reached |= {
+            source
+            for member, home in enumerate(fragment_of)
+            if home == fragment
+            for source in circuit.nodes[member].inputs
+            if fragment_of[source] not in near
+        }
+    return any(fragment_of[ancestor] in near for outer in reached for ancestor in circuit.ancestors(outer))
+
+
+def is_in_out_tree(circuit: Circuit, nodes: list[int]) -> bool:
+    """Whether the subgraph is a tree with one node on every path from a source to a sink of it."""
+    inside = set(nodes)
+    edges = [(s, n) for n in nodes for s in circuit.nodes[n].inputs if s in inside]
+    if len(edges) != len(nodes) - 1:
+        return False
+    incoming = {n: [s for s, t in edges if t == n] for n in nodes}
+    outgoing = {n: [t for s, t in edges if s == n] for n in nodes}
+    return any(
+        _covers(root, incoming, lambda n: len(outgoing[n]) == 1)
+        + _covers(root, outgoing, lambda n: len(incoming[n]) == 1)
+        - 1
+        == len(nodes)
+        for root in nodes
+    )
+
+
+def _covers(root: int, neighbours: dict[int, list[int]], narrow: Callable[[int], bool]) -> int:
+    """How many nodes hang on the root in one direction, each (but the root) with one edge towards it."""
+    count, stack = 0, [root]
+    while stack:
+        node = stack.pop()
+        if node != root and not narrow(node):
+            return -(10**9)
+        count += 1
+        stack.extend(neighbours[node])
+    return count
+
+
+def _check(program: Program) -> None:
+    """What the runtime relies on: in-out trees, and fragments that can run one after the other."""
+    done: set[int] = set()
+    for fragment in program.fragments:
+        if not is_in_out_tree(program.circuit, list(fragment.nodes)):
+            raise AssertionError(f"fragment {fragment.id} is not an in-out tree")
+        for node in fragment.nodes:
+            for source in program.circuit.nodes[node].inputs:
+                if source not in done and source not in fragment.nodes:
+                    raise AssertionError(f"fragment {fragment.id} would run before node {source}")
+        done.update(fragment.nodes)

@@ -1,0 +1,271 @@
+"""One worker: runs the program's levels on its share of the keys.
+
+The same object serves both ways of running. A *resident* worker lives in a barrier task, runs step after
+step and commits now and then. A *staged* one is made by a Spark task for one level of one step. Either
+way a step goes ``begin``, ``run_level`` for each level with the messages of the level before, ``finish``,
+and then ``accept`` or ``abort``; nothing an operator stages is visible before ``accept``, so an aborted
+step leaves no trace.
+
+A level's messages may be addressed to later levels; they are handed on level by level, so a worker keeps
+nothing between levels but what it staged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.circuit.circuit import Node
+from penstock.circuit.delta import Arranged, Delta
+from penstock.circuit.layout import Layout
+from penstock.circuit.operator import Flow
+from penstock.circuit.operators import View
+from penstock.circuit.program import Edge, Fragment, Program
+from penstock.errors import EvaluationError, PipelineError
+from penstock.schedule.handoff import Handoff
+from penstock.schedule.message import Message, input_edge
+from penstock.schedule.state import Arrangements
+from penstock.storage import Backend, open_backend
+from penstock.trace import Batch
+from penstock.zset import Hashes, HashSeed, ZSet
+
+__all__ = ["STEP_COLUMN", "Worker", "make_worker"]
+
+STEP_COLUMN = "_step"
+
+
+class Worker:
+    """Worker number ``worker`` of ``layout.workers``."""
+
+    def __init__(
+        self, program: Program, worker: int, layout: Layout, backend: Backend, seed: HashSeed
+    ) -> None:
+        self.program, self.worker, self.layout, self.backend, self.seed = (
+            program,
+            worker,
+            layout,
+            backend,
+            seed,
+        )
+        self._arrangements = Arrangements(backend, layout, worker, {})
+        self._opening: frozenset[str] = frozenset()
+        self._inputs = {node.id: program.inputs_of(node.id) for node in program.circuit.nodes}
+        self._outputs = {node.id: program.outputs_of(node.id) for node in program.circuit.nodes}
+        self._handoffs = {e.id: Handoff(self._schema(e.source)) for e in program.edges if e.handoff}
+        for node_id in program.circuit.tables.values():
+            self._handoffs[input_edge(node_id)] = Handoff(self._schema(node_id))
+        self._step = 0
+        self._clear()
+        self._changes: dict[str, list[pa.RecordBatch]] = defaultdict(list)
+
+    def _schema(self, node: int) -> pa.Schema:
+        return self.program.circuit.nodes[node].operator.schema
+
+    def _clear(self) -> None:
+        self._staged: list[tuple[str, Batch]] = []
+        self._pending: dict[str, Delta] = {}
+        self._counters: dict[str, int] = defaultdict(int)
+        self._millis: dict[int, float] = defaultdict(float)
+        for handoff in self._handoffs.values():
+            handoff.clear()
+
+    # ---- life cycle -------------------------------------------------------------------------------
+
+    def open(self, body: Mapping[str, Any]) -> None:
+        """Opens the state that a manifest names. ``body["opening"]`` lists arrangements that are new:
+        if there are any, the next step fills them from the tables and takes no input."""
+        self._arrangements = Arrangements(
+            self.backend, self.layout, self.worker, body.get("arrangements", {})
+        )
+        self._opening = frozenset(body.get("opening", ()))
+        self._changes.clear()
+        self._clear()
+
+    def begin(self, step: int, inputs: Sequence[Message]) -> None:
+        """Starts a step with the rows pushed to this worker's share of the tables."""
+        self._clear()
+        self._step = step
+        if self._opening and inputs:
+            raise PipelineError("the step that fills new arrangements takes no input")
+        self._receive(inputs, level=0)
+
+    def run_level(self, level: int, inbox: Sequence[Message]) -> list[Message]:
+        """Runs the fragments of a level and returns what they send, to others and to this worker."""
+        outbox = self._receive(inbox, level)
+        for fragment in self.program.fragments_at(level):
+            self._run(fragment, outbox)
+        return outbox
+
+    def finish(self) -> dict[str, Any]:
+        """What the step did here: changed rows per view, counters, time per node."""
+        return {
+            "worker": self.worker,
+            "step": self._step,
+            "views": {name: len(delta) for name, delta in self._pending.items()},
+            "counters": dict(self._counters),
+            "node_ms": {str(node): round(ms, 3) for node, ms in self._millis.items()},
+        }
+
+    def accept(self) -> None:
+        """Makes the step part of the state."""
+        for slot, batch in self._staged:
+            if not self._opening or slot in self._opening:
+                self._arrangements.spine(slot).insert(batch)
+        for view, delta in self._pending.items():
+            if len(delta) and self._is_fresh(view):
+                self._changes[view].append(_with_step(delta.zset, self._step))
+        self._opening = frozenset()
+        self._clear()
+
+    def abort(self) -> None:
+        """Forgets the step."""
+        self._clear()
+
+    # ---- durability and reading -------------------------------------------------------------------
+
+    def commit(self, version: int) -> dict[str, Any]:
+        """Writes what is new since the last commit as one segment; returns references for the manifest."""
+        return self._write(version, self.program.slots)
+
+    def flush_level(self, version: int, level: int) -> dict[str, Any]:
+        """Accepts and writes what one level staged (a staged step: levels run in different tasks)."""
+        nodes = [node for node in self.program.circuit.nodes if self.program.level_of[node.id] == level]
+        self.accept()
+        return self._write(version, [node.slot(i) for node in nodes for i in range(node.operator.slots)])
+
+    def _write(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> dict[str, Any]:
+        changes = {view: _concat(parts) for view, parts in self._changes.items()}
+        stored, changed = self._arrangements.write(version, slots, changes)
+        self._changes.clear()
+        return {"worker": self.worker, "arrangements": stored, "changes": changed}
+
+    def read(self, name: str) -> pa.RecordBatch:
+        """This worker's part of a table's or view's rows, with their weights."""
+        circuit = self.program.circuit
+        node = circuit.nodes[circuit.views[name] if name in circuit.views else circuit.tables[name]]
+        batch = self._arrangements.spine(node.slot(0)).merged()
+        if batch is None:
+            return ZSet.empty(node.operator.schema).to_batch()
+        return ZSet(node.operator.schema, batch.values, batch.weights).to_batch()
+
+    def changes(self, view: str, since: int) -> pa.RecordBatch:
+        """The changes of a view after step ``since`` that no commit has written yet."""
+        node = self.program.circuit.nodes[self.program.circuit.views[view]]
+        empty = _with_step(ZSet.empty(node.operator.schema), 0)
+        recent = [part for part in self._changes[view] if part.column(STEP_COLUMN)[0].as_py() > since]
+        return _concat([empty, *recent])
+
+    # ---- running ----------------------------------------------------------------------------------
+
+    def _receive(self, messages: Sequence[Message], level: int) -> list[Message]:
+        """Puts messages into handoffs; those for later levels are handed on."""
+        onward: list[Message] = []
+        for message in messages:
+            if message.edge < 0:
+                schema = self._schema(-1 - message.edge)
+                self._handoffs[message.edge].give(Delta.decode(schema, message.batch))
+                continue
+            edge = self.program.edges[message.edge]
+            if self.program.level_of[edge.target] > level:
+                onward.append(message)
+            else:
+                self._handoffs[message.edge].give(self._decode(edge, message.batch))
+        return onward
+
+    def _decode(self, edge: Edge, batch: pa.RecordBatch) -> Flow:
+        node = self.program.circuit.nodes[edge.source]
+        if node.operator.arranged:
+            before = () if self._opening else self._arrangements.spine(node.slot(0)).batches
+            return Arranged(node.operator.schema, Batch.from_arrow(batch), before)
+        return Delta.decode(node.operator.schema, batch)
+
+    def _run(self, fragment: Fragment, outbox: list[Message]) -> None:
+        """One fragment: operators pass their flows on directly, handoffs only at its border."""
+        flows: dict[int, Flow] = {}
+        for node_id in fragment.nodes:
+            node = self.program.circuit.nodes[node_id]
+            inputs = [
+                self._handoffs[e.id].drain() if e.handoff else flows[e.source] for e in self._inputs[node_id]
+            ]
+            if not inputs and input_edge(node_id) in self._handoffs:
+                inputs = [self._handoffs[input_edge(node_id)].drain()]
+            flows[node_id] = flow = self._apply(node, inputs)
+            for edge in self._outputs[node_id]:
+                if edge.handoff:
+                    self._send(edge, flow, outbox)
+
+    def _apply(self, node: Node, inputs: list[Flow]) -> Flow:
+        state = NodeState(self, node)
+        if not any(map(len, inputs)) and not (self._opening and node.operator.opens):
+            return node.operator.idle(state)
+        started = time.perf_counter()
+        try:
+            flow = node.operator.step(inputs, state)
+        except EvaluationError as error:
+            views = ", ".join(self.program.circuit.views_of(node.id))
+            raise error.located(views, node.operator.describe()) from error
+        self._millis[node.id] += (time.perf_counter() - started) * 1000
+        if isinstance(node.operator, View) and isinstance(flow, Delta):
+            self._pending[node.operator.name] = flow
+        return flow
+
+    def _send(self, edge: Edge, flow: Flow, outbox: list[Message]) -> None:
+        here, there = self.program.level_of[edge.source], self.program.level_of[edge.target]
+        if here == there:
+            self._handoffs[edge.id].give(flow)
+        elif isinstance(flow, Arranged):
+            outbox.append(Message(edge.id, self.worker, flow.batch.to_arrow()))
+        elif edge.exchange:
+            for target, part in self.layout.split(flow):
+                outbox.append(Message(edge.id, target, part.encode()))
+        elif len(flow):
+            outbox.append(Message(edge.id, self.worker, flow.encode()))
+
+    def _is_fresh(self, view: str) -> bool:
+        """In an opening step only new views have changes: the others are as they were."""
+        node = self.program.circuit.nodes[self.program.circuit.views[view]]
+        return not self._opening or node.slot(0) in self._opening
+
+
+class NodeState:
+    """The :class:`~penstock.circuit.operator.State` of one node in one step."""
+
+    def __init__(self, worker: Worker, node: Node) -> None:
+        self._worker, self._node = worker, node
+        self.seed = worker.seed
+        self.opening = bool(worker._opening)
+
+    def before(self, slot: int) -> Sequence[Batch]:
+        return () if self.opening else self.stored(slot)
+
+    def stored(self, slot: int) -> Sequence[Batch]:
+        return self._worker._arrangements.spine(self._node.slot(slot)).batches
+
+    def stage(self, slot: int, batch: Batch) -> None:
+        if len(batch):
+            self._worker._staged.append((self._node.slot(slot), batch))
+
+    def owns(self, key: Hashes) -> bool:
+        return int(self._worker.layout.workers_of(key)[0]) == self._worker.worker
+
+    def count(self, what: str, number: int) -> None:
+        if number:
+            self._worker._counters[what] += number
+
+
+def make_worker(program: Program, layout: Layout, url: str, seed: HashSeed, worker: int) -> Worker:
+    """Runs in the worker's process: state is opened there, nothing but the program is shipped."""
+    return Worker(program, worker, layout, open_backend(url), seed)
+
+
+def _with_step(zset: ZSet, step: int) -> pa.RecordBatch:
+    return zset.to_batch().append_column(STEP_COLUMN, pa.array(np.full(len(zset), step, np.int64)))
+
+
+def _concat(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)

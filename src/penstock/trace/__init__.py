@@ -1,0 +1,19 @@
+"""Indexed Z-sets over time: immutable sorted batches, and spines (LSM trees) of them."""
+
+from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words
+from penstock.trace.lookup import Matches, lookup_first, lookup_rows, lookup_sums
+from penstock.trace.spine import BatchRef, Spine
+
+__all__ = [
+    "Batch",
+    "BatchRef",
+    "Matches",
+    "Spine",
+    "build_batch",
+    "key_range",
+    "lookup_first",
+    "lookup_rows",
+    "lookup_sums",
+    "merge_batches",
+    "order_words",
+]

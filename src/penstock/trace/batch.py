@@ -1,0 +1,229 @@
+"""An immutable batch of an indexed Z-set, sorted by one 64-bit word.
+
+**The order word.** A row's place in a batch is one ``uint64``: its high half is the high half of the
+key's hash, its low half tells rows of one key apart. With one word, sorting, merging and searching are
+single NumPy calls, a shard (a range of the hash's most significant bits) is one contiguous slice, and
+the rows of a key are one contiguous run (mixed, once in four billion keys, with a stranger's, which the
+second hash lane filters out).
+
+What the low half is depends on how the batch will be read:
+
+* *unordered*: the low half of the row's hash, so that equal rows meet when batches merge;
+* *keyed by the whole row* (key hash = row hash): the word is then simply the row's 64-bit hash;
+* *ordered*: an order-preserving 32-bit image of the value, ties broken by the value itself, so that the
+  first rows of a key's run are the smallest values of that key (``min`` reads a prefix, not the group).
+
+**Identity** of a row is (order word, ``key_lo``, ``row_lo``): 64 bits of the key lane and 64 of the row
+lane beside the word. Equal identity means equal row; the values are never compared.
+
+**Weights** are the Z-set's, and ``sums`` are further additive columns: a group's partial sums are just a
+weight with more components. Merging adds component-wise; a row all of whose components are zero is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.trace.order import Ordered, exact_rank
+from penstock.zset import Hashes
+
+__all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words"]
+
+Words = NDArray[np.uint64]
+Weights = NDArray[np.int64]
+
+HIGH = np.uint64(0xFFFFFFFF00000000)
+LOW = np.uint64(0x00000000FFFFFFFF)
+
+_ORDER, _KEY, _ROW, _WEIGHT, _SUM, _VALUE = "order", "key_lo", "row_lo", "weight", "sum:", "v"
+
+
+def order_words(key: Hashes, row: Hashes) -> Words:
+    """The order word of each row: high half from the key's hash, low half from the row's."""
+    return (key.hi & HIGH) | (row.hi & LOW)
+
+
+def key_range(key: Hashes) -> tuple[Words, Words]:
+    """The first and last order word that a row of each key can have (both inclusive)."""
+    return key.hi & HIGH, key.hi | LOW
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows sorted by ``order``, consolidated: no two rows have the same identity.
+
+    ``row_lo`` is None where the key alone identifies the row. ``values`` may be empty (a group's sums
+    need no values: whoever asks about a group already knows its key). ``ordered`` says in which
+    direction the rows of one key are sorted by the value in ``values[0]``, if they are.
+    """
+
+    order: Words
+    key_lo: Words
+    row_lo: Words | None
+    weights: Weights
+    values: tuple[pa.Array, ...] = ()
+    sums: Mapping[str, Weights] = field(default_factory=dict)
+    ordered: Ordered = None
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def slice(self, start: int, stop: int) -> Batch:
+        """Rows ``start`` to ``stop``, sharing memory with this batch."""
+        return Batch(
+            self.order[start:stop],
+            self.key_lo[start:stop],
+            None if self.row_lo is None else self.row_lo[start:stop],
+            self.weights[start:stop],
+            tuple(column.slice(start, stop - start) for column in self.values),
+            {name: total[start:stop] for name, total in self.sums.items()},
+            self.ordered,
+        )
+
+    def to_arrow(self) -> pa.RecordBatch:
+        """The batch as one Arrow record batch, without copying."""
+        names = [_ORDER, _KEY]
+        arrays = [pa.array(self.order), pa.array(self.key_lo)]
+        if self.row_lo is not None:
+            names.append(_ROW)
+            arrays.append(pa.array(self.row_lo))
+        names.append(_WEIGHT)
+        arrays.append(pa.array(self.weights))
+        for name, total in self.sums.items():
+            names.append(_SUM + name)
+            arrays.append(pa.array(total))
+        for i, column in enumerate(self.values):
+            names.append(f"{_VALUE}{i}")
+            arrays.append(column)
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+
+    @staticmethod
+    def from_arrow(batch: pa.RecordBatch, *, ordered: Ordered = None) -> Batch:
+        """The inverse of :meth:`to_arrow`; buffers are used where they lie."""
+        words: dict[str, NDArray[np.uint64]] = {}
+        sums: dict[str, Weights] = {}
+        weights: Weights = np.empty(0, np.int64)
+        values: list[pa.Array] = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if name in (_ORDER, _KEY, _ROW):
+                words[name] = column.to_numpy()
+            elif name == _WEIGHT:
+                weights = column.to_numpy()
+            elif name.startswith(_SUM):
+                sums[name.removeprefix(_SUM)] = column.to_numpy()
+            else:
+                values.append(column)
+        return Batch(words[_ORDER], words[_KEY], words.get(_ROW), weights, tuple(values), sums, ordered)
+
+
+def build_batch(
+    order: Words,
+    key_lo: Words,
+    row_lo: Words | None,
+    weights: Weights,
+    values: Sequence[pa.Array] = (),
+    sums: Mapping[str, Weights] | None = None,
+    *,
+    ordered: Ordered = None,
+) -> Batch:
+    """Sorts and consolidates rows into a batch.
+
+    One argsort of one word. Only rows whose word is shared with a neighbour (the same row twice, an
+    ordered tie, or a rare collision) are looked at again.
+    """
+    sums = sums or {}
+    if len(order) == 0:
+        return Batch(order, key_lo, row_lo, weights, tuple(values), sums, ordered)
+    perm = np.argsort(order, kind="stable")
+    word = order[perm]
+    tied = word[1:] == word[:-1]
+    if not tied.any():
+        return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=True)
+    rows = np.flatnonzero(np.concatenate(([False], tied)) | np.concatenate((tied, [False])))
+    candidates = perm[rows]
+    if ordered:
+        rank = exact_rank(values[0].take(pa.array(candidates)), descending=ordered == "descending")
+        inner = np.lexsort((key_lo[candidates], rank, word[rows]))
+    elif row_lo is None:
+        inner = np.lexsort((key_lo[candidates], word[rows]))
+    else:
+        inner = np.lexsort((row_lo[candidates], key_lo[candidates], word[rows]))
+    perm[rows] = candidates[inner]
+    same = tied.copy()
+    same &= key_lo[perm[1:]] == key_lo[perm[:-1]]
+    if row_lo is not None:
+        same &= row_lo[perm[1:]] == row_lo[perm[:-1]]
+    if not same.any():
+        return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=True)
+    starts = np.flatnonzero(np.concatenate(([True], ~same)))
+    weights = np.add.reduceat(weights[perm], starts)
+    sums = {name: np.add.reduceat(total[perm], starts) for name, total in sums.items()}
+    perm, word = perm[starts], word[starts]
+    return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=False)
+
+
+def _take(
+    perm: NDArray[np.int64],
+    word: Words,
+    key_lo: Words,
+    row_lo: Words | None,
+    weights: Weights,
+    values: Sequence[pa.Array],
+    sums: Mapping[str, Weights],
+    ordered: Ordered,
+    *,
+    dense: bool,
+) -> Batch:
+    """Gathers the rows ``perm``, dropping those whose every component is zero.
+
+    ``dense`` says that weights and sums are still in the original order (nothing was merged)."""
+    if dense:
+        weights = weights[perm]
+        sums = {name: total[perm] for name, total in sums.items()}
+    alive = weights != 0
+    for total in sums.values():
+        alive |= total != 0
+    if not alive.all():
+        perm, word, weights = perm[alive], word[alive], weights[alive]
+        sums = {name: total[alive] for name, total in sums.items()}
+    indices = pa.array(perm)
+    return Batch(
+        word,
+        key_lo[perm],
+        None if row_lo is None else row_lo[perm],
+        weights,
+        tuple(column.take(indices) for column in values),
+        {name: total for name, total in sums.items() if total.any()},
+        ordered,
+    )
+
+
+def merge_batches(batches: Sequence[Batch]) -> Batch:
+    """One batch with the sum of all. The stable sort inside finds the sorted runs and merges them."""
+    if len(batches) == 1:
+        return batches[0]
+    first = batches[0]
+    names = _union_of_names(batch.sums for batch in batches)
+    return build_batch(
+        np.concatenate([batch.order for batch in batches]),
+        np.concatenate([batch.key_lo for batch in batches]),
+        None if first.row_lo is None else np.concatenate([b.row_lo for b in batches if b.row_lo is not None]),
+        np.concatenate([batch.weights for batch in batches]),
+        tuple(pa.concat_arrays(columns) for columns in zip(*(b.values for b in batches), strict=True)),
+        {
+            name: np.concatenate(
+                [b.sums[name] if name in b.sums else np.zeros(len(b), np.int64) for b in batches]
+            )
+            for name in names
+        },
+        ordered=first.ordered,
+    )
+
+
+def _union_of_names(groups: Iterable[Mapping[str, Weights]]) -> list[str]:
+    return list(dict.fromkeys(name for group in groups for name in group))

@@ -1,0 +1,90 @@
+"""A spine: the integral of a stream of batches, kept as O(log n) immutable batches.
+
+Addition of Z-sets commutes, so the age of a batch does not matter and any two may merge. A new batch is
+merged with its neighbours while they are not at least twice its size: sizes stay geometric, a row is
+merged O(log n) times in its life, and a lookup searches O(log n) batches.
+
+A batch that a segment already holds has a :class:`BatchRef`; a batch made since (by a step or a merge)
+has none and is written by the next commit. Until the commit's manifest exists, the old batches stay on
+disk: forgetting an interrupted merge loses nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from penstock.trace.batch import Batch, merge_batches
+
+__all__ = ["BatchRef", "Spine"]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRef:
+    """Where a batch lies on disk: rows ``start`` to ``stop`` of entry ``entry`` of segment ``segment``."""
+
+    segment: str
+    entry: int
+    start: int
+    stop: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The reference as it stands in a manifest."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> BatchRef:
+        """The inverse of :meth:`to_json`."""
+        return BatchRef(**value)
+
+
+class Spine:
+    """The batches of one arrangement, largest first."""
+
+    def __init__(self) -> None:
+        self._batches: list[Batch] = []
+        self._refs: list[BatchRef | None] = []
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The batches, largest first. Their sum is the arrangement."""
+        return tuple(self._batches)
+
+    @property
+    def refs(self) -> tuple[BatchRef | None, ...]:
+        """For each batch where it is stored, or None while it lives in memory only."""
+        return tuple(self._refs)
+
+    def __len__(self) -> int:
+        """Stored rows, an upper bound of the rows of the arrangement (batches may cancel out)."""
+        return sum(map(len, self._batches))
+
+    def load(self, batch: Batch, ref: BatchRef) -> None:
+        """Adds a batch that a segment holds."""
+        if len(batch):
+            self._batches.append(batch)
+            self._refs.append(ref)
+
+    def insert(self, batch: Batch) -> None:
+        """Adds a batch, merging while sizes are not geometric."""
+        if len(batch) == 0:
+            return
+        group = [batch]
+        size = len(batch)
+        while self._batches and len(self._batches[-1]) < 2 * size:
+            size += len(self._batches[-1])
+            group.append(self._batches.pop())
+            self._refs.pop()
+        merged = merge_batches(group)
+        if len(merged):
+            self._batches.append(merged)
+            self._refs.append(None)
+
+    def stored(self, refs: dict[int, BatchRef]) -> None:
+        """Notes where a commit wrote the batches at these positions."""
+        for position, ref in refs.items():
+            self._refs[position] = ref
+
+    def merged(self) -> Batch | None:
+        """The whole arrangement as one batch (a scan: for reading a view, never in a step)."""
+        return merge_batches(self._batches) if self._batches else None
