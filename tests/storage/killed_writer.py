@@ -15,6 +15,7 @@ import pyarrow as pa
 from penstock.storage import LocalBackend, Log, Manifest, ManifestStore, SegmentWriter
 
 COMMIT_EVERY = 3
+KEEP_STEPS = 20
 
 
 def payload(step: int) -> list[bytes]:
@@ -44,7 +45,7 @@ def main(root: str) -> None:
                 version += 1
                 manifests.prune(3)
                 log.rotate(step + 1)
-                log.drop_before(step - 20)
+                log.drop_before(step - KEEP_STEPS)
             os.write(1, b"%d %d\n" % (step, version))
 
 

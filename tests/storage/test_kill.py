@@ -17,7 +17,7 @@ ROUNDS = 12
 writer = runpy.run_path(str(WRITER))
 
 
-def run_until_killed(root: Path, after_s: float) -> tuple[int, int] | None:
+def run_until_killed(root: Path, after_s: float) -> tuple[int, int]:
     """The last step and version the process acknowledged before it was killed."""
     command = [sys.executable, str(WRITER), str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -38,7 +38,8 @@ def check(root: Path, step: int, version: int) -> None:
         assert log.last_step in (step, step + 1)
         found = dict(log.read())
         assert list(found) == list(range(min(found), log.last_step + 1))
-        assert min(found) <= max(1, step - 20)
+        # The step in flight may have dropped what it was entitled to before it could be acknowledged.
+        assert min(found) <= max(1, step + 1 - writer["KEEP_STEPS"])
         for number, content in found.items():
             assert bytes(content) == b"".join(writer["payload"](number))
     latest = ManifestStore(backend).latest()
@@ -55,7 +56,6 @@ def test_nothing_acknowledged_is_lost_when_the_writer_is_killed_again_and_again(
     reached = []
     for _ in range(ROUNDS):
         acknowledged = run_until_killed(tmp_path, moments.uniform(0, 0.12))
-        assert acknowledged is not None
         check(tmp_path, *acknowledged)
         reached.append(acknowledged[0])
     assert reached == sorted(set(reached)), "every round went on from where the one before was killed"

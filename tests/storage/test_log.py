@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from penstock.errors import CorruptionError, StorageError
-from penstock.storage import Backend, Log, MemoryBackend, read_log
+from penstock.storage import Backend, Log, MemoryBackend, Part, read_log
 from penstock.storage.checksum import seal
+from penstock.storage.frames import frame_parts, log_header
+from penstock.storage.memory import MemoryAppender
 
 FIRST = "input/0000000001.log"
 
@@ -236,3 +240,54 @@ def test_a_failed_open_does_not_keep_the_log_locked(backend: Backend) -> None:
     for _ in range(2):
         with pytest.raises(CorruptionError):
             Log(backend, "input")
+
+
+def test_a_step_lower_than_the_one_before_is_found() -> None:
+    content = log_header(7, 1)
+    for step in (3, 2):
+        content += b"".join(bytes(part) for part in frame_parts(7, len(content), step, [b""]))
+    with pytest.raises(CorruptionError, match="frame 1 at byte 128 is of step 2, after step 3"):
+        Log(holding(content), "input")
+
+
+class RotatedMeanwhile(MemoryBackend):
+    """The owner of the log goes on to another file just before we get hold of the one that was the last."""
+
+    def appender(self, name: str) -> MemoryAppender:
+        if name == FIRST:
+            self.write_new("input/0000000009.log", [b""])
+        return super().appender(name)
+
+
+def test_a_log_whose_owner_rotates_while_we_open_it_is_left_alone() -> None:
+    backend = RotatedMeanwhile()
+    backend.write_new(FIRST, [three_frames()[0]])
+    with pytest.raises(StorageError, match="another writer"):
+        Log(backend, "input")
+
+
+class FailsAfterPublishing(MemoryBackend):
+    """The file is there, but its writer is told it could not be synced."""
+
+    failing = False
+
+    def write_new(self, name: str, parts: Sequence[Part]) -> None:
+        super().write_new(name, parts)
+        if self.failing:
+            raise StorageError("injected")
+
+
+def test_a_log_that_failed_to_rotate_takes_nothing_until_it_is_opened_again() -> None:
+    backend = FailsAfterPublishing()
+    with Log(backend, "input") as log:
+        log.append(1, [b"one"])
+        backend.failing = True
+        with pytest.raises(StorageError, match="injected"):
+            log.rotate(5)
+        backend.failing = False
+        # Step 5 in the old file would be taken for damage, since a file for it exists.
+        with pytest.raises(StorageError, match="closed"):
+            log.append(5, [b"five"])
+    with Log(backend, "input") as log:
+        log.append(5, [b"five"])
+        assert contents(log) == [(1, b"one"), (5, b"five")]

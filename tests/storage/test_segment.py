@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -160,3 +161,21 @@ def test_a_file_of_another_kind_is_called_that() -> None:
     backend = changed(lambda content: content.__setitem__(slice(0, 64), seal(b"PENSTLOG\x01\0\0\0")))
     with pytest.raises(CorruptionError, match="not a segment"):
         Segment.open(backend, NAME)
+
+
+def test_a_file_that_grew_or_shrank_in_the_middle_is_called_that() -> None:
+    size = written(MemoryBackend()).size
+    backend = changed(lambda content: content.__setitem__(slice(64, 64), bytes(64)))
+    with pytest.raises(CorruptionError, match=f"{size + 64} bytes long, {size} were written"):
+        Segment.open(backend, NAME)
+    backend = changed(lambda content: content.__delitem__(slice(64, 128)))
+    with pytest.raises(CorruptionError, match=f"{size - 64} bytes long, {size} were written"):
+        Segment.open(backend, NAME)
+
+
+def test_a_block_with_other_rows_than_the_index_says_is_found() -> None:
+    backend = MemoryBackend()
+    segment = written(backend)
+    wrong = tuple(replace(entry, rows=entry.rows + 1) for entry in segment.entries)
+    with pytest.raises(CorruptionError, match="it holds 3 rows"):
+        Segment(NAME, backend.open(NAME), wrong).read(0)
