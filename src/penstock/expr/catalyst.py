@@ -1,0 +1,150 @@
+"""Catalyst's expressions, from the JSON of ``TreeNode.toJSON`` to bound expression trees.
+
+``toJSON`` writes a tree as a list of nodes in preorder, each with its number of children. It leaves out
+the types of all nodes that are not leaves, so they are derived by each function's own rule, and the
+evaluation mode, which is the session's unless ``live.complete`` has filled in the node's own. A class that
+is not in the registry is refused here, when the view is created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.errors import UnsupportedQuery
+from penstock.expr.functions import Function, lookup
+from penstock.expr.functions.registry import ANSI, LEGACY
+from penstock.expr.literals import literal_value
+from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.types import type_from_json
+
+__all__ = ["Resolve", "Special", "class_name", "expression_from_json"]
+
+Node = Mapping[str, Any]
+Resolve = Callable[[int], Column]
+"""Gives the column of an attribute's expression id."""
+
+Special = Callable[[Node, Sequence[Expr]], Expr | None]
+"""A caller's own reading of a node (a scalar subquery, say), or None to leave it to this module."""
+
+_TRANSPARENT = frozenset(
+    {
+        "Alias",
+        "KnownFloatingPointNormalized",
+        "KnownNotContainsNull",
+        "KnownNotNull",
+        "KnownNullable",
+        "PromotePrecision",
+        "TempResolvedColumn",
+    }
+)
+_NOT_A_VALUE = {
+    "ScalarSubquery": "a scalar subquery",
+    "Exists": "EXISTS",
+    "InSubquery": "IN with a subquery",
+    "ListQuery": "IN with a subquery",
+    "AggregateExpression": "an aggregate function in this place",
+    "WindowExpression": "a window function in this place",
+    "PythonUDF": "a Python function",
+    "ScalaUDF": "a user-defined function",
+}
+
+
+def class_name(node: Node) -> str:
+    """The name under which a node's function is registered: its class, or the method it invokes."""
+    name = str(node["class"]).rpartition(".")[2]
+    if name == "StaticInvoke":
+        owner = str(node["staticObject"]).rpartition(".")[2].rstrip("$")
+        return f"{owner}.{node['functionName']}"
+    return name
+
+
+def expression_from_json(
+    nodes: Sequence[Node],
+    resolve: Resolve,
+    ansi: bool,
+    timezone: str,
+    special: Special | None = None,
+) -> Expr:
+    """The expression written as ``nodes``, its attributes bound by ``resolve``.
+
+    Raises UnsupportedQuery for what has no implementation here.
+    """
+    reader = _Reader(nodes, resolve, ansi, timezone, special)
+    result = reader.read()
+    if reader.position != len(nodes):
+        raise ValueError(f"{len(nodes) - reader.position} nodes are left over after the expression")
+    return result
+
+
+class _Reader:
+    """Walks the list of nodes once."""
+
+    def __init__(
+        self, nodes: Sequence[Node], resolve: Resolve, ansi: bool, timezone: str, special: Special | None
+    ) -> None:
+        self.position = 0
+        self._nodes = nodes
+        self._resolve = resolve
+        self._ansi = ansi
+        self._timezone = timezone
+        self._special = special
+
+    def read(self) -> Expr:
+        """The expression at the current position, which moves behind it."""
+        node = self._nodes[self.position]
+        self.position += 1
+        name = class_name(node)
+        if name == "AttributeReference":
+            return self._resolve(int(node["exprId"]["id"]))
+        if name == "Literal" and node["dataType"] != "object":
+            data_type = type_from_json(node["dataType"])
+            value = literal_value(node["value"], data_type, self._timezone)
+            return Literal(data_type, value is None, value)
+        if name == "LambdaFunction":
+            raise UnsupportedQuery("a lambda function", advice="Use explode and a join or an aggregate instead")
+        args = [self.read() for _ in range(node["num-children"])]
+        if self._special is not None and (own := self._special(node, args)) is not None:
+            return own
+        if name in _TRANSPARENT:
+            return args[0]
+        return self._call(name, node, args)
+
+    def _call(self, name: str, node: Node, args: list[Expr]) -> Expr:
+        function = lookup(name)
+        if function is None:
+            shown = ", ".join(map(str, args))
+            construct = _NOT_A_VALUE.get(name, f"the function {name}")
+            raise UnsupportedQuery(construct, place=f"{name}({shown})", reason="it is not implemented")
+        options = self._options(function, node)
+        data_type = function.result(args, options)
+        kept = tuple(sorted((key, value) for key, value in options.items() if key != "dataType"))
+        return Call(data_type, function.can_be_null(args, options), name, tuple(args), kept)
+
+    def _options(self, function: Function, node: Node) -> dict[str, Any]:
+        options = {key: _option(key, node.get(key)) for key in function.options}
+        if function.moded:
+            options["mode"] = self._mode(node)
+        if function.zoned:
+            options["timezone"] = node.get("timeZoneId") or self._timezone
+        return options
+
+    def _mode(self, node: Node) -> str:
+        named = node.get("evalMode") or node.get("evalContext")
+        if isinstance(named, str):
+            return named
+        for flag in ("failOnError", "ansiEnabled"):
+            if isinstance(node.get(flag), bool):
+                return ANSI if node[flag] else LEGACY
+        if isinstance(node.get("nullOnOverflow"), bool):
+            return LEGACY if node["nullOnOverflow"] else ANSI
+        return ANSI if self._ansi else LEGACY
+
+
+def _option(key: str, value: Any) -> Any:
+    if key in ("dataType", "toType", "fromType"):
+        return type_from_json(value)
+    if key == "defaultValueOutOfBound":
+        # An expression of its own that is not among the children: split_part's empty string.
+        return value[0]["value"] if value else None
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,28 @@
+"""Scalar functions, one module per family; importing the package declares them all."""
+
+from __future__ import annotations
+
+import importlib
+
+from penstock.expr.functions.registry import Function, lookup, names
+
+__all__ = ["FAMILIES", "Function", "lookup", "names"]
+
+FAMILIES = (
+    "arithmetic",
+    "casts",
+    "comparison",
+    "conditional",
+    "digests",
+    "logic",
+    "math",
+    "nested",
+    "regex",
+    "rounding",
+    "search",
+    "strings",
+)
+"""The modules that declare functions."""
+
+for _family in FAMILIES:
+    importlib.import_module(f"{__name__}.{_family}")

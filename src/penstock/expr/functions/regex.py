@@ -1,0 +1,150 @@
+"""Functions of regular expressions: RLIKE, regexp_replace, regexp_extract and split.
+
+A constant pattern is translated when the view is created, so a pattern that cannot be is refused there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as t
+
+from penstock.errors import EvaluationError
+from penstock.expr.functions.java_regex import java_regex, java_replacement
+from penstock.expr.functions.registry import TypeRule, Value, function
+from penstock.expr.functions.rules import literal_of
+from penstock.expr.functions.search import by_pattern
+from penstock.expr.functions.vectors import as_array, constant, is_scalar, map_distinct
+from penstock.expr.nodes import Call, Expr
+
+__all__: list[str] = []
+
+_TEXTS = t.ArrayType(t.StringType(), True)
+
+
+def _with_pattern(data_type: t.DataType) -> TypeRule:
+    """The rule of a function whose second argument is a pattern that must be known and translatable."""
+
+    def rule(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
+        pattern = literal_of(args[1], "a regular expression", "pattern")
+        if pattern is not None:
+            java_regex(pattern)
+        return data_type
+
+    return rule
+
+
+@function("RLike", result=_with_pattern(t.BooleanType()))
+def matches(call: Call, args: list[Value], length: int) -> Value:
+    def one(text: pa.Array, pattern: str) -> pa.Array:
+        regex = java_regex(pattern)
+        if regex.re2 is not None:
+            return pc.match_substring_regex(text, regex.re2)
+        search = regex.python.search
+        return map_distinct(lambda s: search(s) is not None, [text], len(text), pa.bool_())
+
+    return by_pattern(args[0], args[1], length, one)
+
+
+def _replace_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
+    pattern = literal_of(args[1], "regexp_replace", "pattern")
+    replacement = literal_of(args[2], "regexp_replace", "replacement")
+    if pattern is not None and replacement is not None:
+        java_replacement(replacement, java_regex(pattern).python.groups)
+    return t.StringType()
+
+
+@function("RegExpReplace", result=_replace_type)
+def replace(call: Call, args: list[Value], length: int) -> Value:
+    """Replaces every match from a character on."""
+    pattern = java_regex(constant(args[1] if is_scalar(args[1]) else args[1][0])).python
+    pieces = java_replacement(constant(args[2] if is_scalar(args[2]) else args[2][0]), pattern.groups)
+
+    def expand(match: Any) -> str:
+        return "".join((match[p] or "") if isinstance(p, int) else p for p in pieces)
+
+    def one(text: str, position: int) -> str:
+        start = position - 1
+        if start and start >= len(text):
+            return text
+        return text[:start] + pattern.sub(expand, text[start:])
+
+    return map_distinct(one, [args[0], args[3]], length, pa.string())
+
+
+def _group_checked(call: Call, groups: int, wanted: int) -> None:
+    if not 0 <= wanted <= groups:
+        text = f"the pattern has {groups} groups, not {wanted}"
+        raise EvaluationError("INVALID_PARAMETER_VALUE.REGEX_GROUP_INDEX", text, expression=str(call))
+
+
+def _finder(call: Call, compute: Callable[[Any, str, int], Any]) -> Callable[..., Any]:
+    def one(text: str, pattern: str, group: int) -> Any:
+        regex = java_regex(pattern).python
+        _group_checked(call, regex.groups, group)
+        return compute(regex, text, group)
+
+    return one
+
+
+def _first(regex: Any, text: str, group: int) -> str:
+    match = regex.search(text)
+    return "" if match is None else match[group] or ""
+
+
+@function("RegExpExtract", result=_with_pattern(t.StringType()), raises=True)
+def extract(call: Call, args: list[Value], length: int) -> Value:
+    return map_distinct(_finder(call, _first), args, length, pa.string())
+
+
+@function("RegExpExtractAll", result=_with_pattern(_TEXTS), raises=True)
+def extract_all(call: Call, args: list[Value], length: int) -> Value:
+    def every(regex: Any, text: str, group: int) -> list[str]:
+        return [match[group] or "" for match in regex.finditer(text)]
+
+    return map_distinct(_finder(call, every), args, length, pa.list_(pa.field("element", pa.string())))
+
+
+@function("RegExpInStr", result=_with_pattern(t.IntegerType()))
+def position(call: Call, args: list[Value], length: int) -> Value:
+    def one(text: str, pattern: str, group: int) -> int:
+        match = java_regex(pattern).python.search(text)
+        return 0 if match is None else match.start() + 1
+
+    return map_distinct(one, args, length, pa.int32())
+
+
+_PLAIN = frozenset(",;: /_-#@!%&=<>~'\"")
+
+
+@function("StringSplit", result=_with_pattern(t.ArrayType(t.StringType(), False)))
+def split(call: Call, args: list[Value], length: int) -> Value:
+    pattern = constant(args[1] if is_scalar(args[1]) else args[1][0])
+    kind = pa.list_(pa.field("element", pa.string()))
+    plain = bool(pattern) and all(letter.isalnum() or letter in _PLAIN for letter in pattern)
+    if plain and is_scalar(args[2]):
+        limit = constant(args[2])
+        parts = pc.split_pattern(as_array(args[0], length), pattern, max_splits=limit - 1 if limit > 0 else None)
+        return parts.cast(kind)
+    regex = java_regex(pattern).python
+    return map_distinct(lambda text, limit: _split(regex, text, limit), [args[0], args[2]], length, kind)
+
+
+def _split(regex: Any, text: str, limit: int) -> list[str]:
+    """Java's split: an empty match at the start makes no empty first part."""
+    if not regex.pattern and text:
+        letters = list(text)
+        return letters if limit <= 0 or limit >= len(letters) else [*letters[: limit - 1], "".join(letters[limit - 1 :])]
+    parts: list[str] = []
+    place = 0
+    for match in regex.finditer(text):
+        if 0 < limit <= len(parts) + 1:
+            break
+        if match.end() == 0:
+            continue
+        parts.append(text[place : match.start()])
+        place = match.end()
+    return [*parts, text[place:]]

@@ -1,0 +1,123 @@
+"""What ``TreeNode.toJSON`` leaves out, fetched from the live Catalyst tree.
+
+The JSON of an expression prints null for the evaluation mode (so ``try_cast`` looks like ``cast``), for
+the escape character of LIKE and for the patterns of LIKE ALL, and prints binary and nested literals in a
+form that cannot be read back. ``completed`` fills these in for one node, ``complete`` for a whole tree. A
+live node is a py4j object: a call costs a fraction of a millisecond, so only branches that lack something
+are entered. Needed once per view, when it is created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["complete", "completed"]
+
+Node = Mapping[str, Any]
+
+_LIKE = frozenset({"Like", "ILike"})
+_LIKE_LISTS = frozenset({"LikeAll", "LikeAny", "NotLikeAll", "NotLikeAny"})
+_UNREADABLE_LITERALS = frozenset({"binary", "timestamp"})
+
+
+def _name(node: Node) -> str:
+    return str(node["class"]).rpartition(".")[2]
+
+
+def _is_incomplete(node: Node) -> bool:
+    name = _name(node)
+    if name == "Literal":
+        kind = node["dataType"]
+        nested = isinstance(kind, dict)
+        return isinstance(node["value"], str) and (nested or kind in _UNREADABLE_LITERALS)
+    if name in _LIKE:
+        return node.get("escapeChar") is None
+    if name in _LIKE_LISTS:
+        return node.get("patterns") is None
+    moded = "evalMode" in node or "evalContext" in node
+    return moded and not isinstance(node.get("evalMode"), str)
+
+
+def completed(node: Node, twin: Callable[[], Any]) -> dict[str, Any]:
+    """The node's fields with what they lack, asked of its live twin."""
+    fields = dict(node)
+    if not _is_incomplete(node):
+        return fields
+    live, name = twin(), _name(node)
+    if name == "Literal":
+        fields["value"] = _plain(live.value(), node["dataType"])
+    elif name in _LIKE:
+        fields["escapeChar"] = str(live.escapeChar())
+    elif name in _LIKE_LISTS:
+        patterns = live.patterns()
+        fields["patterns"] = [_text(patterns.apply(number)) for number in range(patterns.size())]
+    else:
+        holder = live.evalContext() if "evalContext" in node else live
+        fields["evalMode"] = str(holder.evalMode().toString())
+    return fields
+
+
+def complete(nodes: list[dict[str, Any]], tree: Any) -> list[dict[str, Any]]:
+    """The preorder list ``nodes`` of the live expression ``tree``, with what it lacks."""
+    ends = _ends(nodes)
+    incomplete = [_is_incomplete(node) for node in nodes]
+    result: list[dict[str, Any]] = list(nodes)
+
+    def visit(position: int, live: Any) -> None:
+        result[position] = completed(nodes[position], lambda: live)
+        child = position + 1
+        for number in range(nodes[position]["num-children"]):
+            if any(incomplete[child : ends[child]]):
+                visit(child, live.children().apply(number))
+            child = ends[child]
+
+    if any(incomplete):
+        visit(0, tree)
+    return result
+
+
+def _ends(nodes: list[dict[str, Any]]) -> list[int]:
+    """For each node the position behind its last descendant."""
+    ends = [0] * len(nodes)
+    for position in range(len(nodes) - 1, -1, -1):
+        end = position + 1
+        for _ in range(nodes[position]["num-children"]):
+            end = ends[end]
+        ends[position] = end
+    return ends
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value.toString())
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    """A Catalyst value as text, or as lists of texts where it is nested."""
+    if value is None:
+        return None
+    if kind == "binary":
+        return "0x" + bytes(value).hex()
+    if isinstance(kind, str):
+        return _atom(value)
+    if kind["type"] == "array":
+        return _items(value, kind["elementType"])
+    if kind["type"] == "struct":
+        types = [field["type"] for field in kind["fields"]]
+        return [_plain(value.values()[number], one) for number, one in enumerate(types)]
+    keys = _items(value.keyArray(), kind["keyType"])
+    return list(zip(keys, _items(value.valueArray(), kind["valueType"]), strict=True))
+
+
+def _items(array: Any, kind: Any) -> list[Any]:
+    values = array.array()
+    return [_plain(values[number], kind) for number in range(len(values))]
+
+
+def _atom(value: Any) -> str:
+    """py4j turns numbers and truth values into Python's own; the others print themselves."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return "NaN" if value != value else repr(value)
+    return str(value) if isinstance(value, (int, str)) else str(value.toString())

@@ -1,0 +1,68 @@
+"""Scalar expressions as frozen trees, bound to column positions.
+
+An expression is one of three nodes. ``Column`` reads a column of the input by position, ``Literal`` is a
+constant, and ``Call`` applies a named function to arguments. Names of functions are Catalyst's class
+names (``Add``, ``EqualTo``, ``Substring``), because Catalyst has already resolved, typed and coerced the
+query: a ``Call`` carries its result type and needs no further analysis.
+
+Two structurally equal expressions are equal as Python objects, which is what lets the planner share
+identical subplans between views.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql.types import DataType
+
+__all__ = ["Call", "Column", "Expr", "Literal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Base of all expressions: knows its Spark type and whether it can be NULL."""
+
+    data_type: DataType
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expr):
+    """The value of the input's column at ``ordinal``. ``name`` is for people only."""
+
+    ordinal: int
+    name: str = field(default="", compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name or f"#{self.ordinal}"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    """A constant. ``value`` is the plain Python value that Arrow would take for this type, or None."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        return "NULL" if self.value is None else repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """``function`` applied to ``args``. ``options`` holds what Catalyst keeps beside the arguments
+    (time zone, escape character, evaluation mode), as sorted ``(name, value)`` pairs."""
+
+    function: str
+    args: tuple[Expr, ...]
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """The value of one option, or ``default``."""
+        for key, value in self.options:
+            if key == name:
+                return value
+        return default
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.args))})"

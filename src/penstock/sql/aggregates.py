@@ -1,0 +1,179 @@
+"""Importing aggregates.
+
+Catalyst's Aggregate computes arbitrary expressions over aggregate functions and grouping keys. It is split
+in two: an :class:`~penstock.sql.plan.Aggregate` with keys and plain calls, each distinct call once, and a
+projection on top for the rest. Without calls it is a :class:`~penstock.sql.plan.Distinct` of its keys;
+without keys as well, it is one row.
+
+Float keys are normalised (one NaN, no -0.0) as Spark does when it plans a grouping, because the key is
+also an output value and must not depend on which of its spellings came first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DayTimeIntervalType,
+    MapType,
+    StructType,
+    YearMonthIntervalType,
+    _parse_datatype_json_string,
+)
+
+from penstock.errors import UnsupportedQuery
+from penstock.expr.nodes import Call, Column, Expr
+from penstock.sql.distincts import original_aggregate
+from penstock.sql.imported import Imported, ImportScope, column
+from penstock.sql.plan import Aggregate, AggregateCall, Distinct, Field, Plan, Values
+from penstock.sql.refusals import place_of
+from penstock.sql.relational import projected, unaliased
+from penstock.sql.schemas import contains_float
+from penstock.sql.tree import Node
+
+__all__ = ["AGGREGATES", "import_aggregate"]
+
+_NESTED = (ArrayType, MapType, StructType)
+_INTERVALS = (DayTimeIntervalType, YearMonthIntervalType)
+
+AGGREGATES: dict[str, tuple[type[DataType], ...]] = {
+    "Count": (),
+    "Sum": _INTERVALS,
+    "Average": _INTERVALS,
+    "Min": _NESTED,
+    "Max": _NESTED,
+}
+"""The aggregate functions there are, each with the types of argument it does not take yet."""
+
+
+class _Split:
+    """The keys and calls of one Aggregate, and the columns by which its outputs refer to them."""
+
+    def __init__(self, scope: ImportScope, child: Imported, groupings: tuple[Node, ...]) -> None:
+        self.scope, self.inputs = scope, child.columns
+        self.keys = tuple(_normalised(scope.expr(item, self.inputs)) for item in groupings)
+        names = [str(item.fields.get("name", f"key{i}")) for i, item in enumerate(groupings)]
+        self.key_fields = tuple(
+            Field(name, key.data_type, key.nullable) for name, key in zip(names, self.keys, strict=True)
+        )
+        self.calls: list[AggregateCall] = []
+        self.columns: dict[int, Column] = {}
+        self._computed: dict[str, int] = {}
+        for ordinal, (item, field) in enumerate(zip(groupings, self.key_fields, strict=True)):
+            if item.kind == "AttributeReference":
+                self.columns[item.expression_id] = column(ordinal, field)
+            else:
+                self._computed[_shape(item)] = ordinal
+
+    def output(self, node: Node) -> Expr:
+        """An output expression over the key and call columns."""
+        return self.scope.expr(unaliased(node).rewrite(self._as_column), self.columns)
+
+    def _as_column(self, node: Node) -> Node | None:
+        if node.kind == "AggregateExpression":
+            return self._call_column(node)
+        ordinal = self._computed.get(_shape(node)) if self._computed else None
+        if ordinal is None:
+            return None
+        return self._attribute(ordinal, self.key_fields[ordinal], node.twin)
+
+    def _call_column(self, node: Node) -> Node:
+        call = self._call(node)
+        if call not in self.calls:
+            self.calls.append(call)
+        index = self.calls.index(call)
+        return self._attribute(len(self.keys) + index, _call_field(call), node.twin)
+
+    def _call(self, node: Node) -> AggregateCall:
+        function, *filters = node.children
+        args = tuple(self.scope.expr(argument, self.inputs) for argument in function.children)
+        _check_call(self.scope, node, function, args)
+        distinct = bool(node.fields["isDistinct"])
+        twin = function.twin()
+        mode = function.completed.get("evalMode")
+        return AggregateCall(
+            function.kind,
+            tuple(_normalised(arg) for arg in args) if distinct else args,
+            _parse_datatype_json_string(twin.dataType().json()),
+            bool(twin.nullable()),
+            distinct,
+            self.scope.expr(filters[0], self.inputs) if filters else None,
+            () if mode is None else (("mode", mode),),
+        )
+
+    def _attribute(self, ordinal: int, field: Field, twin: Callable[[], Any]) -> Node:
+        """A reference to a column of the split plan, in Catalyst's form; its negative id is ours alone."""
+        id_ = -1 - ordinal
+        self.columns[id_] = column(ordinal, field)
+        fields = {
+            "class": "org.apache.spark.sql.catalyst.expressions.AttributeReference",
+            "num-children": 0,
+            "name": field.name,
+            "dataType": field.data_type.jsonValue(),
+            "nullable": field.nullable,
+            "metadata": {},
+            "exprId": {"id": id_},
+            "qualifier": [],
+        }
+        return Node("AttributeReference", fields, (), twin)
+
+    def plan(self, child: Imported) -> Plan:
+        """The split node itself; its columns are the keys, then the calls."""
+        if self.calls:
+            schema = self.key_fields + tuple(_call_field(call) for call in self.calls)
+            return Aggregate(schema, child.plan, self.keys, tuple(self.calls))
+        if not self.keys:
+            return Values((), ((),))
+        names = tuple(field.name for field in self.key_fields)
+        keys = projected(child, self.keys, names, ()).plan
+        return Distinct(keys.schema, keys)
+
+
+def import_aggregate(scope: ImportScope, node: Node) -> Imported:
+    """``Aggregate``, with several DISTINCT calls as they were written."""
+    source = original_aggregate(node)
+    child, outputs = scope.plan(source.child), source.outputs
+    split = _Split(scope, child, source.groupings)
+    exprs = tuple(split.output(output) for output in outputs)
+    inner = Imported(split.plan(child), ())
+    names = tuple(str(output.fields["name"]) for output in outputs)
+    return projected(inner, exprs, names, tuple(output.expression_id for output in outputs))
+
+
+def _normalised(expr: Expr) -> Expr:
+    if not contains_float(expr.data_type):
+        return expr
+    return Call(expr.data_type, expr.nullable, "NormalizeNaNAndZero", (expr,))
+
+
+def _check_call(scope: ImportScope, node: Node, function: Node, args: tuple[Expr, ...]) -> None:
+    if function.kind not in AGGREGATES:
+        raise UnsupportedQuery(
+            f"the aggregate function {function.twin().prettyName()}",
+            place=place_of(node, scope.view),
+            reason="not supported yet",
+            advice="count, sum, avg, min and max are",
+        )
+    for arg in args:
+        if isinstance(arg.data_type, AGGREGATES[function.kind]):
+            raise UnsupportedQuery(
+                f"{function.twin().prettyName()} of {arg.data_type.simpleString()}",
+                place=place_of(node, scope.view),
+                reason="not supported yet",
+            )
+
+
+def _call_field(call: AggregateCall) -> Field:
+    args = ", ".join(map(str, call.args))
+    name = f"{call.function.lower()}({'DISTINCT ' if call.distinct else ''}{args})"
+    return Field(name, call.data_type, call.nullable)
+
+
+def _shape(node: Node) -> str:
+    """Equal for expressions that compute the same over the same attributes."""
+    skipped = ("qualifier", "metadata")
+    return json.dumps([{k: v for k, v in n.fields.items() if k not in skipped} for n in node.walk()])

@@ -1,0 +1,117 @@
+"""What passes between the importers of single plan nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from pyspark.sql.types import BooleanType, StructType
+
+from penstock.expr.nodes import Call, Column, Expr
+from penstock.sql.plan import Field, Plan, SortKey
+from penstock.sql.tree import Node
+
+__all__ = [
+    "ImportScope",
+    "Imported",
+    "column",
+    "columns_of",
+    "conjunction",
+    "conjuncts",
+    "rebound",
+    "substituted",
+]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A plan, the Catalyst ids of its columns, and the order an ORDER BY asked for.
+
+    ``order_text`` is that ORDER BY as written; with no keys in ``order`` it is one whose columns a
+    projection dropped.
+    """
+
+    plan: Plan
+    ids: tuple[int, ...]
+    order: tuple[SortKey, ...] = ()
+    order_text: str = ""
+
+    @property
+    def columns(self) -> dict[int, Column]:
+        """The output columns by Catalyst id."""
+        return columns_of(self)
+
+
+class ImportScope(Protocol):
+    """What an importer of one node may ask for (:class:`penstock.sql.importer.Importer`)."""
+
+    @property
+    def view(self) -> str: ...
+
+    @property
+    def relations(self) -> Mapping[str, StructType]: ...
+
+    def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]: ...
+
+    def plan(self, node: Node) -> Imported: ...
+
+    def expr(self, node: Node, columns: Mapping[int, Column]) -> Expr: ...
+
+
+def columns_of(*inputs: Imported) -> dict[int, Column]:
+    """The columns of the inputs side by side, by Catalyst id."""
+    columns: dict[int, Column] = {}
+    ordinal = 0
+    for item in inputs:
+        for id_, field in zip(item.ids, item.plan.schema, strict=True):
+            columns[id_] = column(ordinal, field)
+            ordinal += 1
+    return columns
+
+
+def column(ordinal: int, field: Field) -> Column:
+    """The column at ``ordinal``, described by ``field``."""
+    return Column(field.data_type, field.nullable, ordinal, field.name)
+
+
+def substituted(expr: Expr, exprs: tuple[Expr, ...]) -> Expr:
+    """``expr`` over the input of a projection, where it was over the projection's output ``exprs``."""
+    if isinstance(expr, Column):
+        return exprs[expr.ordinal]
+    if isinstance(expr, Call):
+        return replace(expr, args=tuple(substituted(arg, exprs) for arg in expr.args))
+    return expr
+
+
+def rebound(expr: Expr, ordinals: Mapping[int, int]) -> Expr | None:
+    """``expr`` with its columns renumbered; None if it reads a column that has no new number."""
+    if isinstance(expr, Column):
+        ordinal = ordinals.get(expr.ordinal)
+        return None if ordinal is None else replace(expr, ordinal=ordinal)
+    if isinstance(expr, Call):
+        args: list[Expr] = []
+        for arg in expr.args:
+            other = rebound(arg, ordinals)
+            if other is None:
+                return None
+            args.append(other)
+        return replace(expr, args=tuple(args))
+    return expr
+
+
+def conjuncts(expr: Expr) -> list[Expr]:
+    """The conditions that an AND of any shape joins, in order."""
+    if isinstance(expr, Call) and expr.function == "And":
+        return [part for arg in expr.args for part in conjuncts(arg)]
+    return [expr]
+
+
+def conjunction(exprs: Sequence[Expr]) -> Expr | None:
+    """The AND of conditions, in order; None of none."""
+    if not exprs:
+        return None
+    result = exprs[0]
+    for expr in exprs[1:]:
+        result = Call(BooleanType(), result.nullable or expr.nullable, "And", (result, expr))
+    return result

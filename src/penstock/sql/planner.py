@@ -1,0 +1,90 @@
+"""From relational plans to the circuit of a pipeline.
+
+Each class of plan node has one function, listed in :data:`COMPILERS`, that adds its operators. A stream
+knows by which of its columns its rows are already spread over the workers, so an exchange is made only
+where rows are in the wrong place: an aggregate over the key of a keyed table, or a join on the columns just
+grouped by, costs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.circuit import operators as op
+from penstock.circuit.circuit import Circuit, CircuitBuilder
+from penstock.expr.nodes import Column, Expr
+from penstock.sql import plan as p
+from penstock.sql.planning import aggregates, joins, relational
+from penstock.sql.planning.stream import PlannerScope, Stream, is_spread_by, schema_of
+
+__all__ = ["COMPILERS", "Planner"]
+
+COMPILERS: Mapping[type[p.Plan], Callable[[PlannerScope, Any], Stream]] = {
+    p.Scan: relational.scan,
+    p.Values: relational.values,
+    p.Project: relational.project,
+    p.Filter: relational.filter_,
+    p.Union: relational.union,
+    p.Distinct: relational.distinct,
+    p.Join: joins.join,
+    p.Aggregate: aggregates.aggregate,
+}
+
+
+class Planner:
+    """Builds one circuit for all tables and views of a pipeline, sharing what is equal."""
+
+    def __init__(self) -> None:
+        self.builder = CircuitBuilder()
+        self._relations: dict[str, Stream] = {}
+        self._streams: dict[p.Plan, Stream] = {}
+
+    def add_append_table(self, name: str, schema: pa.Schema) -> None:
+        """A table that takes inserts only."""
+        self._relations[name] = Stream(self.builder.add_table(name, op.AppendTable(schema, name)), None)
+
+    def add_table(self, name: str, schema: pa.Schema, key: tuple[int, ...]) -> None:
+        """An input table; ``key`` are the positions of its primary key."""
+        node = self.builder.add_table(name, op.Table(schema, name, key))
+        self._relations[name] = Stream(node, key or tuple(range(len(schema))))
+
+    def add_view(self, name: str, plan: p.Plan) -> None:
+        """A stored view over tables and the views added before."""
+        stream = self.compile(plan)
+        self._relations[name] = stream
+        self.builder.add_view(name, op.View(schema_of(plan), name), stream.node)
+
+    def build(self) -> Circuit:
+        """The circuit of everything added so far."""
+        return self.builder.build()
+
+    def compile(self, plan: p.Plan) -> Stream:
+        """The stream of a plan; equal plans are compiled once."""
+        if plan not in self._streams:
+            self._streams[plan] = COMPILERS[type(plan)](self, plan)
+        return self._streams[plan]
+
+    def relation(self, name: str) -> Stream:
+        """The stream of a table or of a view added before."""
+        return self._relations[name]
+
+    def index(
+        self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
+    ) -> tuple[int, bool]:
+        """The stream indexed by ``keys``, and whether its rows must change workers for that."""
+        node = self.builder.add(op.Index(schema, keys, drop_null), (stream.node,))
+        return node, not is_spread_by(stream, keys)
+
+    def arranged(
+        self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
+    ) -> int:
+        """The stream arranged by ``keys``; a keyed table is so already, by its primary key."""
+        table = self.builder.operator(stream.node)
+        ordinals = tuple(key.ordinal for key in keys if isinstance(key, Column))
+        if isinstance(table, op.Table) and len(ordinals) == len(keys) and ordinals and ordinals == table.key:
+            return stream.node
+        index, exchange = self.index(stream, schema, keys, drop_null)
+        return self.builder.add(op.Arrange(schema), (index,), (exchange,))

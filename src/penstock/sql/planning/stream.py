@@ -1,0 +1,97 @@
+"""What planning functions share: streams, what they may ask of the planner, and renumbering of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from penstock.circuit.circuit import CircuitBuilder
+from penstock.expr.nodes import Call, Column, Expr
+from penstock.expr.types import arrow_schema
+from penstock.sql.imported import rebound
+from penstock.sql.plan import Field, Plan
+
+__all__ = [
+    "PlannerScope",
+    "Stream",
+    "column",
+    "columns_of",
+    "is_spread_by",
+    "moved",
+    "renumbered",
+    "schema_of",
+]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A node's output. ``spread`` are the columns by whose hash rows are assigned to workers, if any."""
+
+    node: int
+    spread: tuple[int, ...] | None
+
+
+class PlannerScope(Protocol):
+    """What a planning function may ask for (:class:`penstock.sql.planner.Planner`)."""
+
+    builder: CircuitBuilder
+
+    def compile(self, plan: Plan) -> Stream:
+        """The stream of a plan."""
+
+    def relation(self, name: str) -> Stream:
+        """The stream of a table or of a view planned before."""
+
+    def index(
+        self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
+    ) -> tuple[int, bool]:
+        """The stream indexed by ``keys``, and whether its rows must change workers for that."""
+
+    def arranged(
+        self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
+    ) -> int:
+        """The stream arranged by ``keys``."""
+
+
+def schema_of(plan: Plan) -> pa.Schema:
+    """The Arrow schema of a plan's output."""
+    return arrow_schema([(field.name, field.data_type) for field in plan.schema])
+
+
+def column(ordinal: int, field: Field) -> Column:
+    """A reference to the column described by ``field``."""
+    return Column(field.data_type, field.nullable, ordinal, field.name)
+
+
+def columns_of(*exprs: Expr) -> set[int]:
+    """The columns that expressions read."""
+    found: set[int] = set()
+    for expr in exprs:
+        if isinstance(expr, Column):
+            found.add(expr.ordinal)
+        elif isinstance(expr, Call):
+            found |= columns_of(*expr.args)
+    return found
+
+
+def renumbered(expr: Expr, places: Mapping[int, int]) -> Expr:
+    """An expression whose columns are all found in ``places``, with their new numbers."""
+    result = rebound(expr, places)
+    assert result is not None
+    return result
+
+
+def moved(spread: tuple[int, ...] | None, places: Mapping[int, int]) -> tuple[int, ...] | None:
+    """The spread in terms of an output's columns, if they all survive."""
+    if spread is None or not all(ordinal in places for ordinal in spread):
+        return None
+    return tuple(places[ordinal] for ordinal in spread)
+
+
+def is_spread_by(stream: Stream, keys: tuple[Expr, ...]) -> bool:
+    """Whether rows with equal keys are on one worker already."""
+    ordinals = tuple(key.ordinal for key in keys if isinstance(key, Column))
+    return len(ordinals) == len(keys) and bool(keys) and stream.spread == ordinals

@@ -1,0 +1,217 @@
+"""Compares expressions evaluated here with Spark's own answers, row by row and bit by bit.
+
+Spark computes ``SELECT expr`` over real rows. The same query is planned over an empty relation with the
+same columns, its optimised expressions are imported and evaluated on the same rows, and types and values
+must be equal. Many expressions share one query, because a query costs a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from penstock.errors import EvaluationError
+from penstock.expr.catalyst import expression_from_json
+from penstock.expr.evaluate import evaluate
+from penstock.expr.live import complete
+from penstock.expr.nodes import Column, Expr
+from penstock.expr.types import to_arrow
+
+ZONE = "America/Los_Angeles"
+_PLANNING = {
+    "spark.sql.optimizer.inSetConversionThreshold": "1000000",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+}
+
+
+@dataclass
+class Outcome:
+    """What one expression gave on one side."""
+
+    values: pa.Array | None
+    condition: str = ""
+
+
+class Checker:
+    """A table of samples in Spark and in Arrow, and the comparison of expressions over it."""
+
+    def __init__(self, spark: SparkSession, samples: pa.Table, ddl: str, zone: str = ZONE) -> None:
+        self.zone = zone
+        self.samples = samples
+        self._schema = t.StructType.fromDDL(ddl)
+        self._batch = self._session(spark)
+        self._planning = self._session(spark)
+        empty = self._planning.createDataFrame(spark.sparkContext.emptyRDD(), self._schema)
+        empty.createOrReplaceTempView("t")
+        self._data = self._load(samples)
+        self._data.createOrReplaceTempView("t")
+
+    def _session(self, spark: SparkSession) -> SparkSession:
+        session = spark.newSession()
+        session.conf.set("spark.sql.session.timeZone", self.zone)
+        for key, value in _PLANNING.items():
+            session.conf.set(key, value)
+        return session
+
+    def _load(self, samples: pa.Table) -> DataFrame:
+        """The samples as a Spark DataFrame. Intervals of months travel as integers: Arrow has no such type."""
+        months = [isinstance(field.dataType, t.YearMonthIntervalType) for field in self._schema.fields]
+        plain = t.StructType(
+            [
+                t.StructField(field.name, t.IntegerType() if month else field.dataType)
+                for field, month in zip(self._schema.fields, months, strict=True)
+            ]
+        )
+        frame = self._batch.createDataFrame(samples, plain)
+        return frame.selectExpr(
+            *[
+                f"make_ym_interval(0, {field.name}) AS {field.name}" if month else field.name
+                for field, month in zip(self._schema.fields, months, strict=True)
+            ]
+        )
+
+    def plan(self, expressions: Sequence[str], ansi: bool = True) -> list[list[Expr]]:
+        """The expressions as imported from Spark's optimised plan: one list per projection, innermost first.
+
+        More than one projection appears where Catalyst computes a common part of several expressions once.
+        """
+        self._planning.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+        outputs = ", ".join(f"{text} AS c{number}" for number, text in enumerate(expressions))
+        plan = self._planning.sql(f"SELECT {outputs} FROM t")._jdf.queryExecution().optimizedPlan()
+        nodes = json.loads(plan.toJSON())
+        projections, leaf = nodes[:-1], nodes[-1]
+        assert all(node["class"].endswith("Project") for node in projections), [n["class"] for n in nodes]
+        twins = [plan]
+        for _ in projections[1:]:
+            twins.append(twins[-1].children().apply(0))
+        fields = zip(leaf["output"], self._schema.fields, strict=True)
+        known = {
+            out[0]["exprId"]["id"]: Column(field.dataType, True, number, field.name)
+            for number, (out, field) in enumerate(fields)
+        }
+        stages = []
+        for node, twin in zip(reversed(projections), reversed(twins), strict=True):
+            live = twin.projectList()
+            stage = [
+                expression_from_json(complete(items, live.apply(number)), known.__getitem__, ansi, self.zone)
+                for number, items in enumerate(node["projectList"])
+            ]
+            known = {
+                items[0]["exprId"]["id"]: Column(expr.data_type, expr.nullable, number)
+                for number, (items, expr) in enumerate(zip(node["projectList"], stage, strict=True))
+            }
+            stages.append(stage)
+        return stages
+
+    def columns(self) -> list[pa.Array]:
+        """The samples as contiguous Arrow columns in their physical types."""
+        return [
+            self.samples.column(field.name).combine_chunks().cast(to_arrow(field.dataType))
+            for field in self._schema.fields
+        ]
+
+    def check(self, expressions: Iterable[str], *, ansi: bool = True, relative: float = 0.0) -> None:
+        """Every expression has the same type and values as in Spark."""
+        texts = [text.strip() for text in expressions if text.strip()]
+        *inner, outer = self.plan(texts, ansi)
+        columns = self.columns()
+        for stage in inner:
+            columns = [evaluate(expr, columns, len(self.samples)) for expr in stage]
+        self._batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+        outputs = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
+        frame = self._batch.sql(f"SELECT {outputs} FROM t")
+        wanted = spark_result(frame)
+        problems = []
+        for number, (text, expr) in enumerate(zip(texts, outer, strict=True)):
+            spark_type = frame.schema.fields[number].dataType
+            problems += self._compare(text, expr, columns, spark_type, wanted[number], relative)
+        assert not problems, "\n".join(problems)
+
+    def _compare(
+        self, text: str, expr: Expr, columns: list[pa.Array], spark_type: t.DataType, wanted: pa.Array, relative: float
+    ) -> list[str]:
+        if to_arrow(expr.data_type) != to_arrow(spark_type):
+            return [f"{text}: type {expr.data_type.simpleString()}, Spark has {spark_type.simpleString()}"]
+        try:
+            got = evaluate(expr, columns, len(self.samples))
+        except EvaluationError as error:
+            return [f"{text}: {error}"]
+        got.validate(full=True)
+        if not expr.nullable and got.null_count:
+            return [f"{text}: NULL in an expression that says it has none"]
+        different = differences(got, wanted, relative)
+        if not len(different):
+            return []
+        row = int(different[0])
+        inputs = {c: str(self.samples.column(c)[row]) for c in self.samples.column_names if c in text}
+        return [f"{text}: {show(got, row)} instead of {show(wanted, row)} for {inputs} ({len(different)} rows)"]
+
+    def check_error(self, expression: str, values: str, condition: str, *, ansi: bool = True) -> None:
+        """On the one row ``values`` (SQL literals, named as columns) both sides raise ``condition``."""
+        self._batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+        source = self._batch.sql(f"SELECT {values}")
+        try:
+            found = self._batch.sql(f"SELECT {expression} FROM VALUES (1) CROSS JOIN (SELECT {values})").collect()
+            raise AssertionError(f"{expression}: Spark gives {found}")
+        except PySparkException as error:
+            assert error.getCondition() == condition, f"{expression}: Spark says {error.getCondition()}"
+        rows = source.toArrow()
+        width = {field.name: number for number, field in enumerate(self._schema.fields)}
+        columns: list[Any] = [None] * len(width)
+        for name in rows.column_names:
+            kind = to_arrow(self._schema.fields[width[name]].dataType)
+            columns[width[name]] = rows.column(name).combine_chunks().cast(kind)
+        ((expr,),) = self.plan([expression], ansi)
+        try:
+            value = evaluate(expr, columns, 1)
+            raise AssertionError(f"{expression}: no error but {value}")
+        except EvaluationError as error:
+            assert error.condition == condition, f"{expression}: {error}"
+
+
+def spark_result(frame: DataFrame) -> list[pa.Array]:
+    """Spark's result as Arrow arrays in the physical types used here."""
+    fields = frame.schema.fields
+    outputs = [
+        f"CAST(CAST({field.name} AS INTERVAL MONTH) AS INT) AS {field.name}"
+        if isinstance(field.dataType, t.YearMonthIntervalType)
+        else field.name
+        for field in fields
+    ]
+    table = frame.selectExpr(*outputs).toArrow()
+    return [
+        column.combine_chunks().cast(to_arrow(field.dataType))
+        for field, column in zip(fields, table.columns, strict=True)
+    ]
+
+
+def differences(got: pa.Array, wanted: pa.Array, relative: float) -> np.ndarray:
+    """The rows in which two arrays differ; NaN equals NaN, and -0.0 does not equal 0.0."""
+    missing = np.asarray(pc.is_null(got)) != np.asarray(pc.is_null(wanted))
+    if pa.types.is_floating(got.type):
+        a, b = (np.asarray(side.fill_null(0.0)) for side in (got, wanted))
+        with np.errstate(all="ignore"):
+            same = (a == b) & (np.signbit(a) == np.signbit(b)) | (np.isnan(a) & np.isnan(b))
+            if relative:
+                same |= np.abs(a - b) <= relative * np.abs(b)
+        return np.flatnonzero(missing | ~same)
+    if pa.types.is_nested(got.type):
+        pairs = zip(got.to_pylist(), wanted.to_pylist(), strict=True)
+        return np.flatnonzero([repr(a) != repr(b) for a, b in pairs])
+    unequal = np.asarray(pc.not_equal(got, wanted).fill_null(False))
+    return np.flatnonzero(missing | unequal)
+
+
+def show(array: pa.Array, row: int) -> str:
+    """One value for a message."""
+    scalar = array[row]
+    return repr(pc.cast(scalar, pa.string()).as_py()) if pa.types.is_temporal(scalar.type) else repr(scalar.as_py())

@@ -1,0 +1,73 @@
+"""The catalogue comes back from its JSON as it was, or says why it cannot."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import PipelineError
+from penstock.sql import PlanningSession, Tables, add_view, catalog_from_json, catalog_to_json
+
+from .conftest import Shop
+
+
+def positive(tables: Tables) -> DataFrame:
+    return tables.orders.where("amount > 0").select("id")
+
+
+@pytest.fixture
+def body(shop: Shop) -> dict[str, Any]:
+    catalog = add_view(shop.planning, shop.catalog, "positive", positive)
+    stored: dict[str, Any] = json.loads(json.dumps(catalog_to_json(catalog, shop.planning.settings)))
+    return stored
+
+
+def test_a_catalogue_survives_its_json(shop: Shop, spark: SparkSession, body: dict[str, Any]) -> None:
+    planning = PlanningSession(spark, body["settings"])
+    again = catalog_from_json(planning, body, {"positive": positive})
+    assert again.relations[:-1] == shop.catalog.relations
+    assert again.views["positive"].function is positive
+    assert catalog_to_json(again, planning.settings) == body
+
+
+def test_the_json_holds_what_was_written(body: dict[str, Any]) -> None:
+    orders = next(item for item in body["relations"] if item["name"] == "orders")
+    assert (orders["kind"], orders["primary_key"]) == ("table", ["id"])
+    totals = next(item for item in body["relations"] if item["name"] == "totals")
+    assert totals["query"].startswith("SELECT customer, sum(amount)")
+    made = body["relations"][-1]
+    assert (made["name"], made["query"]) == ("positive", None)
+
+
+def test_a_missing_dataframe_function_is_asked_for(shop: Shop, body: dict[str, Any]) -> None:
+    with pytest.raises(PipelineError, match=r"view positive was made by .*declare it again"):
+        catalog_from_json(shop.planning, body)
+
+
+def test_a_changed_dataframe_function_is_refused(shop: Shop, body: dict[str, Any]) -> None:
+    def other(tables: Tables) -> DataFrame:
+        return tables.orders.where("amount > 1").select("id")
+
+    with pytest.raises(PipelineError, match="view positive: the function declared now gives another plan"):
+        catalog_from_json(shop.planning, body, {"positive": other})
+
+
+def test_a_view_that_is_planned_differently_is_refused(shop: Shop, body: dict[str, Any]) -> None:
+    totals = next(item for item in body["relations"] if item["name"] == "totals")
+    totals["fingerprint"] = "0" * 32
+    with pytest.raises(PipelineError, match=r"view totals: this version .* plans the query differently"):
+        catalog_from_json(shop.planning, body, {"positive": positive})
+
+
+def test_a_format_of_the_future_is_refused(shop: Shop, body: dict[str, Any]) -> None:
+    with pytest.raises(PipelineError, match="format 99"):
+        catalog_from_json(shop.planning, {**body, "format": 99})
+
+
+def test_other_settings_are_refused(shop: Shop, body: dict[str, Any]) -> None:
+    settings = {**body["settings"], "spark.sql.session.timeZone": "Asia/Tokyo"}
+    with pytest.raises(PipelineError, match="settings"):
+        catalog_from_json(shop.planning, {**body, "settings": settings})
