@@ -113,13 +113,10 @@ def _fragments(circuit: Circuit, level_of: list[int]) -> list[int]:
     fragment_of: list[int] = []
     members: dict[int, list[int]] = {}
     for node in circuit.nodes:
-        near = {
-            fragment_of[source]
-            for source, exchanged in zip(node.inputs, node.exchanged, strict=True)
-            if not exchanged and level_of[source] == level_of[node.id]
-        }
+        near = _near(level_of, fragment_of, node)
         joined = sorted({member for fragment in near for member in members[fragment]} | {node.id})
-        if near and is_in_out_tree(circuit, joined) and not _makes_cycle(circuit, fragment_of, near, node):
+        fits = bool(near) and is_in_out_tree(circuit, joined)
+        if fits and not _makes_cycle(circuit, level_of, fragment_of, members, node):
             home = min(near)
             for fragment in near - {home}:
                 del members[fragment]
@@ -141,19 +138,41 @@ def _feeding_first(circuit: Circuit, fragment_of: list[int]) -> list[int]:
     return list(graph.static_order())
 
 
-def _makes_cycle(circuit: Circuit, fragment_of: list[int], near: set[int], node: Node) -> bool:
-    """Whether merging fragments ``near`` with ``node`` lets a path leave the union and come back."""
-    outside = {source for source in node.inputs if fragment_of[source] not in near}
-    reached = set(outside)
-    for fragment in near:
-        reached |= {
-            source
-            for member, home in enumerate(fragment_of)
-            if home == fragment
-            for source in circuit.nodes[member].inputs
-            if fragment_of[source] not in near
-        }
-    return any(fragment_of[ancestor] in near for outer in reached for ancestor in circuit.ancestors(outer))
+def _makes_cycle(
+    circuit: Circuit, level_of: list[int], fragment_of: list[int], members: dict[int, list[int]], node: Node
+) -> bool:
+    """Whether merging the fragments next to ``node`` with it lets a path leave the union and come back.
+
+    A path goes from fragment to fragment (one that enters a fragment anywhere leaves it anywhere, since it
+    runs as a whole) and never down a level, so only the fragments of this level can be on one.
+    """
+    near = _near(level_of, fragment_of, node)
+    level = level_of[node.id]
+
+    def feeding(nodes: list[int]) -> set[int]:
+        sources = (source for member in nodes for source in circuit.nodes[member].inputs)
+        return {fragment_of[source] for source in sources if level_of[source] == level}
+
+    union = [node.id, *(member for fragment in near for member in members[fragment])]
+    stack = list(feeding(union) - near)
+    seen: set[int] = set()
+    while stack:
+        fragment = stack.pop()
+        if fragment in near:
+            return True
+        if fragment not in seen:
+            seen.add(fragment)
+            stack.extend(feeding(members[fragment]) - {fragment})
+    return False
+
+
+def _near(level_of: list[int], fragment_of: list[int], node: Node) -> set[int]:
+    """The fragments of the same level that feed a node directly."""
+    return {
+        fragment_of[source]
+        for source, exchanged in zip(node.inputs, node.exchanged, strict=True)
+        if not exchanged and level_of[source] == level_of[node.id]
+    }
 
 
 def is_in_out_tree(circuit: Circuit, nodes: list[int]) -> bool:

@@ -22,7 +22,7 @@ from penstock.circuit.delta import Delta
 from penstock.errors import InputError, StorageError
 from penstock.zset import HashSeed, ZSet, hash_columns
 
-__all__ = ["FileShare", "shares_of"]
+__all__ = ["FileInput", "FileShare"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class FileShare:
     size: int
     changed_ns: int
     row_groups: tuple[int, ...]
-    rows: int
     operation: int
 
     def encode(self) -> pa.RecordBatch:
@@ -43,7 +42,6 @@ class FileShare:
             "size": [self.size],
             "changed_ns": [self.changed_ns],
             "row_groups": [list(self.row_groups)],
-            "rows": [self.rows],
             "operation": [self.operation],
         }
         return pa.RecordBatch.from_pydict(columns)
@@ -54,17 +52,18 @@ class FileShare:
         row = batch.to_pylist()[0]
         return FileShare(**{**row, "row_groups": tuple(row["row_groups"])})
 
-    def read(self, table: str, schema: pa.Schema, key: Sequence[int], seed: HashSeed) -> Delta:
-        """The rows, with the hashes of their keys (of the whole row, if ``key`` is empty)."""
+    def read(self, table: str, schema: pa.Schema, key: Sequence[int] | None, seed: HashSeed) -> Delta:
+        """The rows, with the hashes of the columns ``key`` by which they find their worker, if any."""
         found = Path(self.path).stat()
         if (found.st_size, found.st_mtime_ns) != (self.size, self.changed_ns):
-            raise StorageError(f"{self.path} was changed after a step had taken it as input for table {table}")
+            raise StorageError(f"{self.path} was changed after a step took it as input for table {table}")
         with pq.ParquetFile(self.path) as file:
             rows = file.read_row_groups(list(self.row_groups), columns=schema.names, use_threads=False)
         columns = tuple(self._column(table, field, rows) for field in schema)
         zset = ZSet(schema, columns, np.full(rows.num_rows, self.operation, np.int64))
-        keys = [columns[i] for i in key] if key else columns
-        return Delta(zset, hash_columns(keys, len(zset), seed))
+        if key is None:
+            return Delta(zset)
+        return Delta(zset, hash_columns([columns[i] for i in key], len(zset), seed))
 
     def _column(self, table: str, field: pa.Field, rows: pa.Table) -> pa.Array:
         chunks = rows[field.name].cast(field.type)
@@ -74,33 +73,44 @@ class FileShare:
         return column
 
 
-def shares_of(path: Path, table: str, schema: pa.Schema, operation: int, workers: int) -> list[FileShare]:
-    """A file's row groups dealt out to the workers; worker ``i`` gets the ``i``-th share (some may be empty).
+@dataclass(frozen=True)
+class FileInput:
+    """A whole Parquet file as a step's input, with the rows of each of its row groups."""
 
-    Checks that the file has the table's columns in types that can become the table's without loss of kind.
-    """
-    try:
-        found = path.stat()
-        with pq.ParquetFile(path) as file:
-            have, groups = file.schema_arrow, file.metadata
-            sizes = [groups.row_group(i).num_rows for i in range(groups.num_row_groups)]
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(table, f"{path} cannot be read as Parquet: {error}") from error
-    for field in schema:
-        if field.name not in have.names:
-            raise InputError(table, f"{path} has no such column; it has: {', '.join(have.names)}", column=field.name)
-        _check_type(table, path, field, have.field(field.name).type)
-    return [
-        FileShare(
-            str(path.absolute()),
-            found.st_size,
-            found.st_mtime_ns,
-            tuple(range(worker, len(sizes), workers)),
-            sum(sizes[worker::workers]),
-            operation,
-        )
-        for worker in range(workers)
-    ]
+    path: str
+    size: int
+    changed_ns: int
+    group_rows: tuple[int, ...]
+    operation: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows the file has."""
+        return sum(self.group_rows)
+
+    def share(self, worker: int, workers: int) -> FileShare:
+        """The row groups that one of ``workers`` workers reads: equal runs, so that the shares in the order
+        of the workers are the file in its order (of rows with one key the last one counts)."""
+        count = len(self.group_rows)
+        groups = tuple(range(worker * count // workers, (worker + 1) * count // workers))
+        return FileShare(self.path, self.size, self.changed_ns, groups, self.operation)
+
+    @staticmethod
+    def of(path: Path, table: str, schema: pa.Schema, operation: int) -> FileInput:
+        """Looks at a file; raises unless it has the table's columns in types of the same kind."""
+        try:
+            found = path.stat()
+            with pq.ParquetFile(path) as file:
+                have, groups = file.schema_arrow, file.metadata
+                sizes = tuple(groups.row_group(i).num_rows for i in range(groups.num_row_groups))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(table, f"{path} cannot be read as Parquet: {error}") from error
+        for field in schema:
+            if field.name not in have.names:
+                reason = f"{path} has no such column; it has: {', '.join(have.names)}"
+                raise InputError(table, reason, column=field.name)
+            _check_type(table, path, field, have.field(field.name).type)
+        return FileInput(str(path.absolute()), found.st_size, found.st_mtime_ns, sizes, operation)
 
 
 def _check_type(table: str, path: Path, field: pa.Field, have: pa.DataType) -> None:

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-__all__ = ["Message", "input_edge"]
+__all__ = ["Message", "file_edge", "input_edge", "is_file_edge"]
+
+_FILES = 1 << 20  # more nodes than a circuit ever has
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """``batch`` is an encoded flow for edge ``edge`` on worker ``target``.
 
-    Edges are numbered by the program; the pushed rows of a table arrive on its :func:`input_edge`."""
+    Edges are numbered by the program; the pushed rows of a table arrive on its :func:`input_edge`, the files
+    to be read for it on its :func:`file_edge`."""
 
     edge: int
     target: int
@@ -23,3 +26,13 @@ class Message:
 def input_edge(node: int) -> int:
     """The number of the edge by which pushed rows reach the table at ``node``: negative, one per node."""
     return -1 - node
+
+
+def file_edge(node: int) -> int:
+    """The number of the edge by which shares of files reach the table at ``node``."""
+    return input_edge(node) - _FILES
+
+
+def is_file_edge(edge: int) -> bool:
+    """Whether a message on this edge names files: then the step starts one level earlier, to read them."""
+    return edge < -_FILES

@@ -24,19 +24,21 @@ from penstock.circuit.circuit import Node
 from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.layout import Layout
 from penstock.circuit.operator import Flow
-from penstock.circuit.operators import View
+from penstock.circuit.operators import AppendTable, Table, View
 from penstock.circuit.program import Edge, Fragment, Program
 from penstock.errors import EvaluationError, PipelineError
+from penstock.schedule.files import FileShare
 from penstock.schedule.handoff import Handoff
-from penstock.schedule.message import Message, input_edge
+from penstock.schedule.message import Message, file_edge, input_edge, is_file_edge
 from penstock.schedule.state import Arrangements
 from penstock.storage import Backend, open_backend
 from penstock.trace import Batch
 from penstock.zset import Hashes, HashSeed, ZSet
 
-__all__ = ["STEP_COLUMN", "Worker", "make_worker"]
+__all__ = ["FILE_LEVEL", "STEP_COLUMN", "Worker", "make_worker"]
 
 STEP_COLUMN = "_step"
+FILE_LEVEL = -1
 
 
 class Worker:
@@ -54,14 +56,20 @@ class Worker:
         )
         self._arrangements = Arrangements(backend, layout, worker, {})
         self._opening: frozenset[str] = frozenset()
-        self._inputs = {node.id: program.inputs_of(node.id) for node in program.circuit.nodes}
-        self._outputs = {node.id: program.outputs_of(node.id) for node in program.circuit.nodes}
+        self._inputs: dict[int, list[Edge]] = defaultdict(list)
+        self._outputs: dict[int, list[Edge]] = defaultdict(list)
+        for edge in program.edges:  # an edge into a later port has a higher number
+            self._inputs[edge.target].append(edge)
+            self._outputs[edge.source].append(edge)
         self._handoffs = {e.id: Handoff(self._schema(e.source)) for e in program.edges if e.handoff}
         for node_id in program.circuit.tables.values():
             self._handoffs[input_edge(node_id)] = Handoff(self._schema(node_id))
         self._step = 0
+        self._files: list[Message] = []
+        self._pushed: list[Message] = []
         self._clear()
         self._changes: dict[str, list[pa.RecordBatch]] = defaultdict(list)
+        self._written: tuple[int, dict[str, int]] = (0, {})
 
     def _schema(self, node: int) -> pa.Schema:
         return self.program.circuit.nodes[node].operator.schema
@@ -84,6 +92,7 @@ class Worker:
         )
         self._opening = frozenset(body.get("opening", ()))
         self._changes.clear()
+        self._written = (0, {})
         self._clear()
 
     def begin(self, step: int, inputs: Sequence[Message]) -> None:
@@ -92,10 +101,15 @@ class Worker:
         self._step = step
         if self._opening and inputs:
             raise PipelineError("the step that fills new arrangements takes no input")
-        self._receive(inputs, level=0)
+        self._files = [message for message in inputs if is_file_edge(message.edge)]
+        self._pushed = [message for message in inputs if not is_file_edge(message.edge)]
 
     def run_level(self, level: int, inbox: Sequence[Message]) -> list[Message]:
         """Runs the fragments of a level and returns what they send, to others and to this worker."""
+        if level == FILE_LEVEL:
+            return self._read_files()
+        if level == 0:
+            inbox = [*inbox, *self._pushed]  # what was read from files comes before what was pushed
         outbox = self._receive(inbox, level)
         for fragment in self.program.fragments_at(level):
             self._run(fragment, outbox)
@@ -129,7 +143,9 @@ class Worker:
     # ---- durability and reading -------------------------------------------------------------------
 
     def commit(self, version: int) -> dict[str, Any]:
-        """Writes what is new since the last commit as one segment; returns references for the manifest."""
+        """Writes what is new since the last commit as one segment; returns references for the manifest.
+
+        A commit of the same version again means that nobody published what the last one wrote."""
         return self._write(version, self.program.slots)
 
     def flush_level(self, version: int, level: int) -> dict[str, Any]:
@@ -139,9 +155,14 @@ class Worker:
         return self._write(version, [node.slot(i) for node in nodes for i in range(node.operator.slots)])
 
     def _write(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> dict[str, Any]:
-        changes = {view: _concat(parts) for view, parts in self._changes.items()}
+        last, written = self._written
+        if version != last:  # what was written for the last version is in its manifest
+            self._changes = defaultdict(
+                list, {view: parts[written.get(view, 0) :] for view, parts in self._changes.items()}
+            )
+        changes = {view: _concat(parts) for view, parts in self._changes.items() if parts}
         stored, changed = self._arrangements.write(version, slots, changes)
-        self._changes.clear()
+        self._written = (version, {view: len(parts) for view, parts in self._changes.items()})
         return {"worker": self.worker, "arrangements": stored, "changes": changed}
 
     def read(self, name: str) -> pa.RecordBatch:
@@ -154,10 +175,13 @@ class Worker:
         return ZSet(node.operator.schema, batch.values, batch.weights).to_batch()
 
     def changes(self, view: str, since: int) -> pa.RecordBatch:
-        """The changes of a view after step ``since`` that no commit has written yet."""
+        """The changes of a view after step ``since`` that may not be in a manifest yet.
+
+        Those of the last commit are still here, because only the next one tells that it was published:
+        ``since`` is at least the step of the newest manifest."""
         node = self.program.circuit.nodes[self.program.circuit.views[view]]
         empty = _with_step(ZSet.empty(node.operator.schema), 0)
-        recent = [part for part in self._changes[view] if part.column(STEP_COLUMN)[0].as_py() > since]
+        recent = [part for part in self._changes.get(view, ()) if part.column(STEP_COLUMN)[0].as_py() > since]
         return _concat([empty, *recent])
 
     # ---- running ----------------------------------------------------------------------------------
@@ -176,6 +200,19 @@ class Worker:
             else:
                 self._handoffs[message.edge].give(self._decode(edge, message.batch))
         return onward
+
+    def _read_files(self) -> list[Message]:
+        """The level before the first: reads this worker's shares and sends every row to its owner."""
+        outbox: list[Message] = []
+        for name, node in self.program.circuit.tables.items():
+            table = self.program.circuit.nodes[node].operator
+            assert isinstance(table, Table | AppendTable)
+            for message in self._files:
+                if message.edge == file_edge(node):
+                    rows = FileShare.decode(message.batch).read(name, table.schema, table.routing, self.seed)
+                    parts = [(self.worker, rows)] if rows.keys is None else self.layout.split(rows)
+                    outbox += [Message(input_edge(node), owner, part.encode()) for owner, part in parts]
+        return outbox
 
     def _decode(self, edge: Edge, batch: pa.RecordBatch) -> Flow:
         node = self.program.circuit.nodes[edge.source]

@@ -74,7 +74,7 @@ def lookup_first(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Ar
 
     Returns the probes that have one and their values (None where no batch has a row at all). Reads a few
     rows of each key and batch, and more only for keys whose first rows cancel out: a batch's window is
-    complete up to its last row read, so a value not above the smallest such last row is decided.
+    complete before its last row read, so a value below the smallest such last row is decided.
     """
     batches = [batch for batch in batches if len(batch)]
     if not batches or len(keys) == 0:
@@ -134,7 +134,9 @@ def _decide(
     position = np.arange(len(starts))
     first_positive = _first_per_owner(owner, position, total > 0, len(pending))
     first_closing = _first_per_owner(owner, position, closing, len(pending))
-    decided = (first_positive < len(starts)) & (first_positive <= first_closing)
+    # The value at a window's end is itself not decided: where the end is a stranger's row of an equal
+    # value, this key's own row of it may be the very next one.
+    decided = first_positive < first_closing
     undecided = (first_closing < len(starts)) & ~decided
     chosen = first_positive[decided]
     return pending[decided], value.take(pa.array(perm[starts[chosen]])), pending[undecided]

@@ -11,6 +11,7 @@ disk: forgetting an interrupted merge loses nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,10 +61,11 @@ class Spine:
         return sum(map(len, self._batches))
 
     def load(self, batch: Batch, ref: BatchRef) -> None:
-        """Adds a batch that a segment holds."""
+        """Adds a batch that a segment holds, at its place by size."""
         if len(batch):
-            self._batches.append(batch)
-            self._refs.append(ref)
+            place = bisect_right(self._batches, -len(batch), key=lambda other: -len(other))
+            self._batches.insert(place, batch)
+            self._refs.insert(place, ref)
 
     def insert(self, batch: Batch) -> None:
         """Adds a batch, merging while sizes are not geometric."""

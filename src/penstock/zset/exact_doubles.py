@@ -39,6 +39,7 @@ _EXPONENT_MASK = np.int64(0x7FF)
 _LOWEST_PLACE = -34  # 2^(32 * -34) = 2^-1088 is the first digit boundary below the smallest double, 2^-1074
 _LOWEST_BIT = np.int64(-1074 - 32 * _LOWEST_PLACE)
 _PLACES = 2046 // 32 + 1
+_DROPPED_BITS = np.uint64(64 - 1 - _FRACTION_BITS)
 _BLOCK_ROWS = 1 << 13  # rows worked on at a time, so that what is computed in between stays in the cache
 
 
@@ -127,11 +128,9 @@ def _nearest(digits: Mapping[int, Int64s]) -> Doubles:
     sticky |= ((third << gap) & np.uint64(DIGIT_MASK)) != 0
     exponent = (lead + lowest) * 32 + 31 - gap.astype(np.int64)  # of the window's highest bit
 
-    # A double keeps 53 bits, and none below 2^-1074.
-    drop = 11 + np.maximum(-1022 - exponent, 0)
     result = np.zeros(rows)
     with np.errstate(over="ignore"):  # a total beyond the largest double is infinite
-        np.ldexp(_round(window, drop, sticky), exponent - 63 + drop, out=result, where=first != 0)
+        np.ldexp(_round(window, sticky), exponent - 52, out=result, where=first != 0)
     np.negative(result, out=result, where=negative)
     return result
 
@@ -154,12 +153,14 @@ def _magnitude(digits: Mapping[int, Int64s]) -> tuple[NDArray[np.uint64], int, N
     return matrix, lowest - 2, sign < 0
 
 
-def _round(window: NDArray[np.uint64], drop: Int64s, sticky: NDArray[np.bool_]) -> Doubles:
-    """``window`` without its ``drop`` lowest bits, rounded to nearest, ties to even."""
-    bits = np.clip(drop, 1, 63).astype(np.uint64)
-    kept = window >> bits
-    half = np.uint64(1) << (bits - np.uint64(1))
-    rest = window & ((half << np.uint64(1)) - np.uint64(1))
+def _round(window: NDArray[np.uint64], sticky: NDArray[np.bool_]) -> Doubles:
+    """The highest 53 bits of ``window``, rounded to nearest, ties to even; ``sticky``: more bits follow.
+
+    Subnormal totals have fewer bits but need no rounding: every total is a multiple of the smallest double.
+    """
+    kept = window >> _DROPPED_BITS
+    rest = window & ((np.uint64(1) << _DROPPED_BITS) - np.uint64(1))
+    half = np.uint64(1) << (_DROPPED_BITS - np.uint64(1))
     odd = (kept & np.uint64(1)) != 0
     kept += (rest > half) | ((rest == half) & (sticky | odd))
     return kept.astype(np.float64)

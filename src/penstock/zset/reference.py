@@ -1,9 +1,9 @@
 """The Z-set algebra once more, slow and obvious: a dictionary from row to weight.
 
 This is what the fast implementation, and every operator built on it, is compared with; it stays for ever.
-A row is a tuple of plain Python values in canonical form (:func:`canonical`), in which Python's ``==`` says what
-Spark's grouping says: one NaN, one zero, NULL equal to NULL. Weights are Python integers, and a row of weight
-zero is not there, so two Z-sets are equal exactly when their dictionaries are.
+A row is a tuple of plain Python values in canonical form (:func:`canonical`), in which Python's ``==`` says
+what Spark's grouping says: one NaN, one zero, NULL equal to NULL. Weights are Python integers, and a row of
+weight zero is not there, so two Z-sets are equal exactly when their dictionaries are.
 
 Cost: a Python loop per row everywhere. Never used by the engine.
 """

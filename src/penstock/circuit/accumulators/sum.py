@@ -24,10 +24,11 @@ __all__ = ["Sum", "exact_total", "sum_contributions"]
 
 @dataclass(frozen=True)
 class Sum(LinearAccumulator):
-    """NULL for a group without a single non-NULL argument. With ``ansi`` overflow is an error; otherwise a
-    decimal gives NULL and an integer wraps, as in Spark."""
+    """NULL for a group without a single non-NULL argument. With ``ansi`` overflow is an error; otherwise it
+    gives NULL, or with ``wraps`` (Spark's LEGACY mode) an integer wraps around."""
 
     ansi: bool = True
+    wraps: bool = False
 
     def contributions(self, arguments: Sequence[pa.Array], weights: Weights) -> dict[str, Weights]:
         return sum_contributions(arguments[0], weights)
@@ -37,9 +38,17 @@ class Sum(LinearAccumulator):
         total, overflow = exact_total(sums, len(rows), to_arrow(self.data_type))
         if overflow.any() and self.ansi:
             raise EvaluationError("ARITHMETIC_OVERFLOW", f"{self} exceeds {self.data_type.simpleString()}")
+        if overflow.any() and self.wraps and pa.types.is_int64(total.type):
+            total = pa.array(_low_words(sums, len(rows)))
         if present.all():
             return total
         return pc.if_else(pa.array(present != 0), total, pa.scalar(None, total.type))
+
+
+def _low_words(sums: Mapping[str, Weights], length: int) -> Weights:
+    """The lowest 64 bits of each total, as a signed number. (All sums of 64-bit integers fit a decimal.)"""
+    total, _ = exact_total(sums, length, pa.decimal128(38, 0))
+    return np.frombuffer(total.buffers()[1], np.int64, 2 * length)[::2].copy()
 
 
 def sum_contributions(values: pa.Array, weights: Weights) -> dict[str, Weights]:

@@ -1,6 +1,7 @@
 """The operators, one file each. Importing this package fills the registry."""
 
 from penstock.circuit.operators.aggregate import Aggregate
+from penstock.circuit.operators.append_table import AppendTable
 from penstock.circuit.operators.arrange import Arrange
 from penstock.circuit.operators.distinct import Distinct
 from penstock.circuit.operators.filter import Filter
@@ -15,6 +16,7 @@ from penstock.circuit.operators.view import View
 
 __all__ = [
     "Aggregate",
+    "AppendTable",
     "Arrange",
     "Distinct",
     "Filter",

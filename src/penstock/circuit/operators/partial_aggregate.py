@@ -18,10 +18,12 @@ from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
-from penstock.trace import build_batch
-from penstock.zset import Hashes, ZSet, hash_columns
+from penstock.trace import Batch, build_batch
+from penstock.zset import Hashes, ZSet, carry, hash_columns
 
 __all__ = ["PartialAggregate"]
+
+Sums = dict[str, NDArray[np.int64]]
 
 
 @operator("partial aggregate", Incremental.LINEAR)
@@ -38,18 +40,45 @@ class PartialAggregate(Operator):
         size = len(zset)
         columns = [evaluate(key, zset.columns, size) for key in self.keys]
         group = hash_columns(columns, size, state.seed)
-        sums: dict[str, NDArray[np.int64]] = {}
-        for i, accumulator in enumerate(self.accumulators):
-            weights = zset.weights
-            if accumulator.filter is not None:
-                holds = pc.fill_null(evaluate(accumulator.filter, zset.columns, size), False)
-                weights = weights * holds.to_numpy(zero_copy_only=False)
-            arguments = [evaluate(argument, zset.columns, size) for argument in accumulator.args]
-            for name, total in accumulator.contributions(arguments, weights).items():
-                sums[f"{i}.{name}"] = total
+        parts = [_contributions(accumulator, zset) for accumulator in self.accumulators]
+        sums = {f"{i}.{name}": total for i, part in enumerate(parts) for name, total in part.items()}
         batch = build_batch(group.hi, group.lo, None, zset.weights, columns, sums)
         zset = ZSet(self.schema, batch.values, batch.weights)
-        return Delta(zset, Hashes(batch.order, batch.key_lo), batch.sums)
+        return Delta(zset, Hashes(batch.order, batch.key_lo), _carried(parts, batch))
 
     def describe(self) -> str:
         return f"by {', '.join(map(str, self.keys)) or 'nothing'}: {', '.join(map(str, self.accumulators))}"
+
+
+def _contributions(accumulator: LinearAccumulator, zset: ZSet) -> Sums:
+    """What each row adds. An argument is evaluated only on the rows that the filter lets through: on the
+    others it may be an error (``sum(1 / x) FILTER (WHERE x <> 0)``)."""
+    chosen = zset
+    taken: NDArray[np.int64] | None = None
+    if accumulator.filter is not None:
+        holds = pc.fill_null(evaluate(accumulator.filter, zset.columns, len(zset)), False)
+        mask = holds.to_numpy(zero_copy_only=False)
+        if not mask.all():
+            taken = np.flatnonzero(mask)
+            chosen = zset.filter(mask)
+    arguments = [evaluate(argument, chosen.columns, len(chosen)) for argument in accumulator.args]
+    parts = accumulator.contributions(arguments, chosen.weights)
+    if taken is None:
+        return parts
+    spread = {name: np.zeros(len(zset), np.int64) for name in parts}
+    for name, part in parts.items():
+        spread[name][taken] = part
+    return spread
+
+
+def _carried(parts: Sequence[Sums], batch: Batch) -> Sums:
+    """The batch's sums with small digits, so that billions of batches can be added without overflow.
+
+    A column that is zero throughout is not in the batch, yet the carry may have to go there."""
+    zero = np.zeros(len(batch), np.int64)
+    return {
+        f"{i}.{name}": total
+        for i, part in enumerate(parts)
+        for name, total in carry({name: batch.sums.get(f"{i}.{name}", zero) for name in part}).items()
+        if total.any()
+    }

@@ -40,6 +40,11 @@ class Table(Operator):
     key: tuple[int, ...]
 
     @property
+    def routing(self) -> tuple[int, ...] | None:
+        """By which columns pushed rows find their worker: the key, or all of them."""
+        return self.key or tuple(range(len(self.schema)))
+
+    @property
     def opens(self) -> bool:
         return True
 

@@ -1,0 +1,1 @@
+"""The coordinator's side: declaring pipelines, running them, durability and reading."""

@@ -1,0 +1,118 @@
+"""Reading tables and views: from weighted rows to what people and Spark want to see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
+from pyspark.sql.types import IntegerType, StructField, StructType, YearMonthIntervalType
+
+from penstock.errors import PipelineError
+from penstock.expr.evaluate import evaluate
+from penstock.expr.types import arrow_schema
+from penstock.schedule.worker import STEP_COLUMN
+from penstock.sql.plan import SortKey
+from penstock.zset import WEIGHT_COLUMN, HashSeed, ZSet
+
+__all__ = ["ChangeFormat", "arrow_of", "as_change_feed", "consolidated", "expanded", "frame_of", "sorted_by"]
+
+ChangeFormat = Literal["weights", "change_feed"]
+
+
+def consolidated(table: pa.Table, seed: HashSeed) -> ZSet:
+    """The sum of the workers' parts: each row once."""
+    zset = ZSet.of(table.drop_columns([WEIGHT_COLUMN]), table[WEIGHT_COLUMN].to_numpy())
+    return zset.consolidate(seed)
+
+
+def expanded(zset: ZSet, names: Sequence[str]) -> pa.Table:
+    """Every row as often as its weight says."""
+    if len(zset) and zset.weights.min() < 0:
+        raise PipelineError("internal error: a row with a negative weight; please report this query")
+    if (zset.weights != 1).any():
+        zset = zset.take(np.repeat(np.arange(len(zset)), zset.weights))
+    if not zset.columns:
+        return pa.table({})
+    return pa.Table.from_arrays(list(zset.columns), names=list(names))
+
+
+def sorted_by(table: pa.Table, order: Sequence[SortKey]) -> pa.Table:
+    """The rows in the order of the view's ORDER BY."""
+    if not order or table.num_rows < 2:
+        return table
+    columns = [column.combine_chunks() for column in table.columns]
+    keys = [_rank(evaluate(key.expr, columns, table.num_rows), key) for key in order]
+    return table.take(pa.array(np.lexsort(keys[::-1])))
+
+
+def _rank(values: pa.Array, key: SortKey) -> NDArray[np.int64]:
+    """Positions by which to sort: NaN above all numbers, NULL where the key wants it."""
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    rank: NDArray[np.int64] = pc.rank(values, tiebreaker="dense").to_numpy().astype(np.int64)
+    if not key.ascending:
+        rank = -rank
+    if values.null_count:
+        missing = pc.is_null(values).to_numpy(zero_copy_only=False)
+        rank[missing] = np.iinfo(np.int64).min if key.nulls_first else np.iinfo(np.int64).max
+    return rank
+
+
+def frame_of(spark: SparkSession, table: pa.Table, schema: StructType) -> DataFrame:
+    """A Spark DataFrame of Arrow rows. Year-month intervals, which Spark does not take from Arrow, travel
+    as months."""
+    fields = [
+        StructField(f"c{i}", IntegerType() if _is_months(field) else field.dataType, field.nullable)
+        for i, field in enumerate(schema.fields)
+    ]
+    renamed = table.rename_columns([field.name for field in fields])
+    frame = spark.createDataFrame(renamed, StructType(fields))
+    columns = [
+        F.make_ym_interval(F.lit(0), F.col(f"c{i}")).alias(field.name)
+        if _is_months(field)
+        else F.col(f"c{i}").alias(field.name)
+        for i, field in enumerate(schema.fields)
+    ]
+    return frame.select(*columns)
+
+
+def arrow_of(frame: DataFrame) -> pa.Table:
+    """The rows of a DataFrame in the Arrow types that Penstock gives its Spark types."""
+    wanted = arrow_schema([(field.name, field.dataType) for field in frame.schema.fields])
+    fields = frame.schema.fields
+    renamed = frame.toDF(*(f"c{i}" for i in range(len(fields))))
+    columns = [
+        F.col(f"c{i}").cast("interval month").cast("int").alias(f"c{i}")
+        if _is_months(field)
+        else F.col(f"c{i}")
+        for i, field in enumerate(fields)
+    ]
+    table = renamed.select(*columns).toArrow()
+    arrays = [column.cast(field.type) for column, field in zip(table.columns, wanted, strict=True)]
+    return pa.Table.from_arrays(arrays, names=wanted.names)
+
+
+def _is_months(field: StructField) -> bool:
+    return isinstance(field.dataType, YearMonthIntervalType)
+
+
+def as_change_feed(changes: pa.Table, times: dict[int, int]) -> pa.Table:
+    """Weighted changes as a change feed with Spark's and Delta's column names: one row per change."""
+    weights = changes[WEIGHT_COLUMN].to_numpy()
+    steps = changes[STEP_COLUMN].to_numpy()
+    rows = np.repeat(np.arange(len(weights)), np.abs(weights))
+    kinds = np.where(weights[rows] > 0, "insert", "delete")
+    at = np.array([times.get(int(step), 0) for step in np.unique(steps)], np.int64)
+    stamps = at[np.searchsorted(np.unique(steps), steps[rows])] if len(rows) else np.empty(0, np.int64)
+    plain = changes.drop_columns([WEIGHT_COLUMN, STEP_COLUMN]).take(pa.array(rows))
+    plain = plain.append_column("_change_type", pa.array(kinds.tolist(), pa.string()))
+    plain = plain.append_column("_commit_version", pa.array(steps[rows], pa.int64()))
+    return plain.append_column(
+        "_commit_timestamp", pa.array(stamps, pa.int64()).cast(pa.timestamp("us", "UTC"))
+    )

@@ -1,0 +1,221 @@
+"""What a user pushes, turned into one Arrow batch of exactly the table's schema, or refused.
+
+This is the only door for rows into a pipeline. Behind it every batch has the declared columns in the
+declared order with the declared types, no NULL where the table has none, and valid memory; nothing further
+in checks again. Whatever does not fit is an :class:`~penstock.errors.InputError` that names the table, the
+first bad row (counted from 0) and the column, and nothing is taken.
+
+Rows come as Python dicts or Spark ``Row`` objects, a pandas or Spark DataFrame, or anything Arrow
+(tables, batches, and libraries that speak Arrow's stream interface). Names are matched as Spark matches
+them, in any order. A column that is left out is an error and not a NULL: a misspelt optional column would
+otherwise lose data in silence. In pandas a missing value (NaN, NaT, NA) is NULL, as Spark reads it.
+Arrow data is checked and cast column by column without a Python loop over rows; Python rows cost a
+dictionary look-up per value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame as SparkDataFrame
+from pyspark.sql import Row
+from pyspark.sql.types import StructField, YearMonthIntervalType
+
+from penstock.errors import InputError
+from penstock.pipeline.arrow_values import check_nulls, from_arrow
+from penstock.pipeline.python_values import from_python
+from penstock.pipeline.refusal import RefusedError, shown
+from penstock.pipeline.tables import TableSchema
+
+__all__ = ["to_batch", "to_keys"]
+
+Convert = Callable[[StructField], pa.Array]
+
+
+def to_batch(
+    table: TableSchema, rows: object, *, timezone: str = "UTC", case_sensitive: bool = False
+) -> pa.RecordBatch:
+    """``rows`` as one batch of ``table.arrow_schema``; raises :class:`InputError`.
+
+    ``timezone`` is the session's: it gives local times pushed into TIMESTAMP columns their meaning.
+    """
+    return _Door(table, table.schema.names, timezone, case_sensitive).take(rows)
+
+
+def to_keys(
+    table: TableSchema, rows: object, *, timezone: str = "UTC", case_sensitive: bool = False
+) -> pa.RecordBatch:
+    """The keys in ``rows``, as one batch of the key columns in key order; raises :class:`InputError`.
+
+    Rows may be whole rows or only their key columns. A key may also stand alone: as the bare value if the
+    key is one column, as a tuple in key order otherwise.
+    """
+    if not table.keyed:
+        raise InputError(table.name, "the table has no primary key; delete whole rows")
+    door = _Door(table.key_table, table.schema.names, timezone, case_sensitive)
+    return door.take(_named_keys(table, rows))
+
+
+def _named_keys(table: TableSchema, rows: object) -> object:
+    """Bare keys given names; everything else as it is."""
+    key = table.primary_key
+    if isinstance(rows, (pa.Array, pa.ChunkedArray)) and len(key) == 1:
+        return pa.table({key[0]: rows})
+    if isinstance(rows, (pd.Series, np.ndarray)) and len(key) == 1:
+        return pd.DataFrame({key[0]: np.asarray(rows) if isinstance(rows, np.ndarray) else rows.array})
+    if _is_frame(rows) or isinstance(rows, (Mapping, str, bytes)) or not isinstance(rows, Iterable):
+        return rows
+    listed = list(rows)
+    if any(isinstance(row, (Mapping, Row)) for row in listed):
+        return listed
+    if len(key) == 1:
+        return [{key[0]: value} for value in listed]
+    for number, value in enumerate(listed):
+        if not isinstance(value, (tuple, list)) or len(value) != len(key):
+            reason = f"a key is a dict or a tuple of ({', '.join(key)}), got {shown(value)}"
+            raise InputError(table.name, reason, row=number)
+    return [dict(zip(key, value, strict=True)) for value in listed]
+
+
+def _is_frame(rows: object) -> bool:
+    return isinstance(rows, (pd.DataFrame, pa.Table, pa.RecordBatch, SparkDataFrame)) or hasattr(
+        rows, "__arrow_c_stream__"
+    )
+
+
+class _Door:
+    """The conversion of one push: ``table`` says what is wanted, ``known`` which further names are fine."""
+
+    def __init__(self, table: TableSchema, known: Sequence[str], timezone: str, case_sensitive: bool) -> None:
+        self.table, self.known = table, known
+        self.timezone, self.case_sensitive = timezone, case_sensitive
+
+    def take(self, rows: object) -> pa.RecordBatch:
+        if isinstance(rows, pd.DataFrame):
+            return self._pandas(rows)
+        if isinstance(rows, SparkDataFrame):
+            return self._spark(rows)
+        if isinstance(rows, (pa.Table, pa.RecordBatch)):
+            return self._arrow(rows)
+        if hasattr(rows, "__arrow_c_stream__"):
+            return self._arrow(pa.table(rows))
+        if isinstance(rows, (Mapping, Row, str, bytes)) or not isinstance(rows, Iterable):
+            kind = type(rows).__name__
+            raise self._error(f"rows come as a list of dicts, a DataFrame or an Arrow table, got {kind}")
+        return self._python(list(rows))
+
+    def _error(self, reason: str, row: int | None = None, column: str | None = None) -> InputError:
+        return InputError(self.table.name, reason, row=row, column=column)
+
+    def _columns(self, names: Sequence[Any], row: int | None = None) -> dict[str, int]:
+        """Where each wanted column stands in ``names``; refuses names that are unknown, missing or double."""
+        fold = str if self.case_sensitive else str.lower
+        declared = {fold(name): name for name in self.known}
+        found: dict[str, int] = {}
+        for position, name in enumerate(names):
+            column = declared.get(fold(name)) if isinstance(name, str) else None
+            if column is None:
+                raise self._error(
+                    f"there is no such column; columns are {', '.join(self.known)}", row, str(name)
+                )
+            if column in found:
+                raise self._error("the column is given twice", row, column)
+            found[column] = position
+        for field in self.table.fields:
+            if field.name not in found:
+                raise self._error("the column is missing (a NULL must be given as NULL)", row, field.name)
+        return found
+
+    def _batch(self, convert: Convert, length: int) -> pa.RecordBatch:
+        arrays = []
+        for field in self.table.fields:
+            what = "a key column" if field.name in self.table.primary_key else "a NOT NULL column"
+            try:
+                array = convert(field)
+                array.validate(full=True)
+                check_nulls(array, field.dataType, field.nullable, what)
+            except RefusedError as refused:
+                path = ".".join((field.name, *refused.path))
+                raise self._error(refused.reason, refused.index, path) from None
+            except pa.ArrowInvalid as problem:
+                raise self._error(f"the Arrow data is not valid: {problem}", column=field.name) from None
+            assert len(array) == length
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.table.arrow_schema)
+
+    def _python(self, rows: list[Any]) -> pa.RecordBatch:
+        positions: dict[tuple[Any, ...], dict[str, int]] = {}  # by the names a row has, nearly always one
+        wanted = [field.name for field in self.table.fields]
+        columns: dict[str, list[Any]] = {name: [] for name in wanted}
+        for number, row in enumerate(rows):
+            names, values = self._named(row, number)
+            where = positions.get(names)
+            if where is None:
+                where = positions[names] = self._columns(names, number)
+            for name in wanted:
+                columns[name].append(values[where[name]])
+        return self._batch(lambda f: from_python(columns[f.name], f.dataType, self.timezone), len(rows))
+
+    def _named(self, row: object, number: int) -> tuple[tuple[Any, ...], Sequence[Any]]:
+        if isinstance(row, Mapping):
+            return tuple(row), tuple(row.values())
+        if isinstance(row, Row) and hasattr(row, "__fields__"):
+            return tuple(row.__fields__), row
+        raise self._error(f"a row is a dict or a Row with names, got {shown(row)}", number)
+
+    def _pandas(self, frame: pd.DataFrame) -> pa.RecordBatch:
+        where = self._columns(list(frame.columns))
+
+        def convert(field: StructField) -> pa.Array:
+            series = frame.iloc[:, where[field.name]]
+            if series.dtype == object:
+                return from_python(_without_missing(series), field.dataType, self.timezone)
+            array = _contiguous(pa.array(series, from_pandas=True))
+            return from_arrow(array, field.dataType, self.timezone, whole_floats=True)
+
+        return self._batch(convert, len(frame))
+
+    def _arrow(self, data: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
+        where = self._columns(data.schema.names)
+
+        def convert(field: StructField) -> pa.Array:
+            column = data.column(where[field.name])
+            column.validate(full=True)
+            return from_arrow(_contiguous(column), field.dataType, self.timezone)
+
+        return self._batch(convert, data.num_rows)
+
+    def _spark(self, frame: SparkDataFrame) -> pa.RecordBatch:
+        self._columns(frame.columns)
+        months = {f.name for f in frame.schema.fields if isinstance(f.dataType, YearMonthIntervalType)}
+        if months:  # Spark cannot give these to Arrow; their number of months it can
+            frame = frame.selectExpr(
+                *(
+                    f"CAST(CAST(`{name}` AS INTERVAL MONTH) AS INT) AS `{name}`"
+                    if name in months
+                    else f"`{name}`"
+                    for name in frame.columns
+                )
+            )
+        return self._arrow(frame.toArrow())
+
+
+def _contiguous(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    combined = column.combine_chunks()
+    if isinstance(combined, pa.ChunkedArray):
+        raise RefusedError("more than 2 GiB of data in one column: push it in several steps")
+    return combined
+
+
+def _without_missing(series: pd.Series[Any]) -> list[Any]:
+    """The values of an object column, pandas' several missing values all as None."""
+    values, missing = series.to_numpy(dtype=object).tolist(), series.isna().tolist()
+    return [None if absent else value for value, absent in zip(values, missing, strict=True)]

@@ -1,0 +1,90 @@
+"""The thread that steps a pipeline while it runs, driven by :mod:`penstock.pipeline.machine`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from penstock.errors import PenstockError
+from penstock.pipeline.machine import Machine, Phase
+
+__all__ = ["Loop"]
+
+
+class Loop:
+    """Calls ``step`` whenever ``ready`` says there is something to do, until paused or stopped.
+
+    A step that fails on bad input is given to ``on_error`` and the loop goes on: the step did not happen.
+    """
+
+    def __init__(
+        self,
+        step: Callable[[], int],
+        ready: Callable[[], bool],
+        on_error: Callable[[PenstockError], None],
+        interval_s: float,
+    ) -> None:
+        self._step, self._ready, self._on_error, self._interval_s = step, ready, on_error, interval_s
+        self._machine = Machine()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def phase(self) -> Phase:
+        """Where the loop is."""
+        return self._machine.phase
+
+    def start(self) -> None:
+        """Runs, or runs on."""
+        with self._changed:
+            was_alive = self._machine.alive
+            self._machine = self._machine.start()
+            self._changed.notify_all()
+        if not was_alive:
+            self._thread = threading.Thread(target=self._run, name="penstock-loop", daemon=True)
+            self._thread.start()
+
+    def pause(self) -> int:
+        """Comes to rest and returns the last step."""
+        with self._changed:
+            self._machine = self._machine.pause()
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._machine.phase is not Phase.PAUSING)
+            return self._machine.step
+
+    def stop(self) -> int:
+        """Ends the loop and returns the last step."""
+        with self._changed:
+            self._machine = self._machine.stop()
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        return self._machine.step
+
+    def wake(self) -> None:
+        """There may be something to do."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._machine = self._machine.reached(self._machine.step)
+                self._changed.notify_all()
+                if self._machine.phase is Phase.STOPPED:
+                    return
+                if not (self._machine.may_step and self._ready()):
+                    self._changed.wait(self._interval_s)
+                    continue
+            self._one_step()
+
+    def _one_step(self) -> None:
+        try:
+            done = self._step()
+        except PenstockError as error:
+            self._on_error(error)
+            return
+        with self._changed:
+            self._machine = self._machine.reached(done)
+            self._changed.notify_all()

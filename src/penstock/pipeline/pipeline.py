@@ -1,0 +1,229 @@
+"""The pipeline: tables and views declared in Spark SQL or as DataFrames, and where their state lives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.circuit.layout import Layout
+from penstock.circuit.program import Program, cut
+from penstock.errors import PipelineError
+from penstock.pipeline.coordinator import Coordinator
+from penstock.pipeline.explain import explain_text
+from penstock.pipeline.run import Run
+from penstock.pipeline.store import PipelineStore
+from penstock.pipeline.tables import TableSchema
+from penstock.schedule.worker import make_worker
+from penstock.spark import Crew, ResidentRuntime, StagedRuntime, find_or_make_session
+from penstock.spark.runtime import Runtime
+from penstock.sql import (
+    Catalog,
+    PlanningSession,
+    TableDefinition,
+    Tables,
+    ViewDefinition,
+    add_view,
+    apply_script,
+    catalog_from_json,
+    catalog_to_json,
+)
+from penstock.sql.catalog import register
+from penstock.sql.planner import Planner
+from penstock.storage import open_backend
+
+__all__ = ["Mode", "Pipeline"]
+
+Mode = Literal["resident", "staged"]
+
+
+class Pipeline:
+    """Tables, views, and the state behind them.
+
+    ``storage`` is a folder that the driver and all workers can reach; state found there is resumed, with the
+    tables and views stored in it. ``workers`` is how many Spark tasks share the work (any number can resume
+    any state). ``mode`` is ``"resident"`` (workers stay up between steps) or ``"staged"`` (each step is one
+    Spark job). ``spark`` is a classic session; by default the active one, or else an embedded ``local[W+2]``.
+    State becomes a new version every ``commit_interval_s`` seconds (a crash loses nothing in between: the
+    input log has it). Changes of views can be read for ``retained_steps`` steps.
+
+    >>> import penstock as ps
+    >>> pipe = ps.Pipeline("shop", storage=tmp_path / "shop")
+    >>> pipe.sql('''
+    ...   CREATE TABLE orders (id BIGINT PRIMARY KEY, customer STRING, amount DECIMAL(12,2));
+    ...   CREATE MATERIALIZED VIEW revenue AS
+    ...     SELECT customer, count(*) AS orders, sum(amount) AS total FROM orders GROUP BY customer;
+    ... ''')
+    """
+
+    def __init__(
+        self,
+        name: str,
+        storage: str | os.PathLike[str],
+        *,
+        workers: int = 2,
+        mode: Mode = "resident",
+        spark: SparkSession | None = None,
+        commit_interval_s: float = 1.0,
+        retained_steps: int = 1000,
+    ) -> None:
+        if mode not in ("resident", "staged"):
+            raise PipelineError(f"mode is 'resident' or 'staged', not {mode!r}")
+        self.name, self.workers, self.mode = name, workers, mode
+        self._layout = Layout.even(workers)
+        self._commit_interval_s, self._retained_steps = commit_interval_s, retained_steps
+        url = str(storage)
+        self._backend = open_backend(str(Path(url).absolute()) if "://" not in url else url)
+        stored = PipelineStore(self._backend, name).body["catalog"]
+        if spark is None:
+            spark, _ = find_or_make_session(name, workers)
+        self.spark = spark
+        self._planning = PlanningSession(spark, stored["settings"] if stored else None)
+        self._functions: dict[str, Callable[[Tables], DataFrame]] = {}
+        self._unplanned: dict[str, Any] | None = stored
+        self._known = Catalog()
+        self._run: Run | None = None
+
+    # ---- declaring --------------------------------------------------------------------------------
+
+    @property
+    def catalog(self) -> Catalog:
+        """All tables and views. On first use, those stored with the state are planned again."""
+        if self._unplanned is not None:
+            self._known = catalog_from_json(self._planning, self._unplanned, self._functions)
+            self._unplanned = None
+        return self._known
+
+    @property
+    def tables(self) -> dict[str, TableDefinition]:
+        """The tables by name."""
+        return self.catalog.tables
+
+    @property
+    def views(self) -> dict[str, ViewDefinition]:
+        """The views by name."""
+        return self.catalog.views
+
+    def sql(self, script: str) -> None:
+        """Applies a script of CREATE TABLE, CREATE [MATERIALIZED] VIEW and DROP statements.
+
+        If any statement is refused, nothing of the script takes effect. Declaring again exactly what is
+        there already is fine, so a script can be run again to resume its pipeline.
+        """
+        self._check_not_running()
+        catalog = apply_script(self._planning, self.catalog, script, allow_same=True)
+        self._check_plannable(catalog)
+        self._known = catalog
+
+    def view(self, name: str, function: Callable[[Tables], DataFrame], *, comment: str = "") -> None:
+        """Declares a materialised view by a function from the pipeline's tables to a DataFrame.
+
+        The function is not stored: when the pipeline is opened again, declare the view again.
+        """
+        self._check_not_running()
+        if self._unplanned is not None and self._awaits(name):
+            self._functions[name] = function
+            return
+        catalog = add_view(self._planning, self.catalog, name, function, comment=comment)
+        self._check_plannable(catalog)
+        self._known = catalog
+
+    def _awaits(self, name: str) -> bool:
+        assert self._unplanned is not None
+        return any(
+            item["kind"] == "view" and item["query"] is None and item["name"] == name
+            for item in self._unplanned["relations"]
+        )
+
+    def _check_plannable(self, catalog: Catalog) -> None:
+        """Refuses what the importer takes but the circuit cannot do, before anything is kept."""
+        try:
+            self._program(catalog)
+        except BaseException:
+            self._planning.clear()
+            for relation in self._known.relations:
+                register(self._planning, relation)
+            raise
+
+    def _check_not_running(self) -> None:
+        if self._run is not None:
+            raise PipelineError("the pipeline is running; close the run before changing tables or views")
+
+    # ---- looking ----------------------------------------------------------------------------------
+
+    def program(self) -> Program:
+        """The circuit of all views, cut into fragments and levels."""
+        return self._program(self.catalog)
+
+    def explain(self, view: str | None = None) -> str:
+        """How a view (or everything) is computed: plan, operators, state, levels."""
+        return explain_text(self.catalog, self.program(), view)
+
+    @staticmethod
+    def _program(catalog: Catalog) -> Program:
+        planner = Planner()
+        for relation in catalog.relations:
+            if isinstance(relation, ViewDefinition):
+                if relation.materialized:
+                    planner.add_view(relation.name, relation.plan)
+                continue
+            table = TableSchema.of(relation)
+            names = relation.schema.names
+            if table.append_only:
+                planner.add_append_table(table.name, table.arrow_schema)
+            else:
+                key = tuple(names.index(column) for column in table.primary_key)
+                planner.add_table(table.name, table.arrow_schema, key)
+        return cut(planner.build())
+
+    # ---- running ----------------------------------------------------------------------------------
+
+    def run(self) -> Run:
+        """Starts the workers and resumes the state; use the result in a ``with`` block."""
+        self._check_not_running()
+        program = self.program()
+        store = PipelineStore(self._backend, self.name)
+        factory = partial(make_worker, program, self._layout, self._backend.url, store.seed)
+        crew = Crew(self.name, self.workers, program.levels, factory)
+        runtime: Runtime
+        runtime = (
+            ResidentRuntime(self.spark, crew) if self.mode == "resident" else StagedRuntime(self.spark, crew)
+        )
+        coordinator = Coordinator(
+            program,
+            self._layout,
+            store,
+            runtime,
+            catalog=catalog_to_json(self.catalog, self._planning.settings),
+            commit_interval_s=self._commit_interval_s,
+            retained_steps=self._retained_steps,
+        )
+        try:
+            coordinator.open()
+        except BaseException:
+            coordinator.kill()
+            raise
+        self._run = Run(
+            self.spark,
+            self.catalog,
+            self._planning.settings,
+            coordinator,
+            describe=self._describe,
+            on_close=self._closed,
+        )
+        return self._run
+
+    def _describe(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "storage": self._backend.url,
+            "workers": self.workers,
+            "mode": self.mode,
+        }
+
+    def _closed(self) -> None:
+        self._run = None

@@ -1,0 +1,58 @@
+"""What a pipeline tells about itself, as plain frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Status", "StepReport", "VerifyReport"]
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What one step did.
+
+    ``changed_rows`` counts rows inserted plus rows deleted in each view. ``absent_keys`` counts deletes, by
+    table, whose key was not there (they are ignored). ``committed`` says that the state up to this step is
+    in a manifest; if not yet, the input log holds the step and a crash loses nothing either.
+    """
+
+    step: int
+    input_rows: int
+    changed_rows: Mapping[str, int]
+    duration_ms: Mapping[str, float]
+    absent_keys: Mapping[str, int] = field(default_factory=dict)
+    committed: bool = False
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """Whether a view equals what Spark computes in batch over the current tables."""
+
+    view: str
+    equal: bool
+    rows: int
+    expected_rows: int
+    difference: str = ""
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a pipeline stands."""
+
+    name: str
+    storage: str
+    step: int
+    committed_step: int
+    version: int
+    workers: int
+    mode: str
+    phase: str
+    restarts: int
+    tables: tuple[str, ...]
+    views: tuple[str, ...]
+    arrangements: int
+    stored_rows: int

@@ -1,0 +1,73 @@
+"""What a table is: its name, its Spark schema, and the key if it has one.
+
+A table with a primary key holds at most one row per key and takes upserts and deletes by key. A table
+without one is a multiset: it takes inserts, and deletes of whole rows it holds. Key columns are never
+NULL, whatever the schema says about them, and the schema seen from outside says so too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql.types import StructField, StructType
+
+from penstock.errors import SqlError
+from penstock.expr.types import arrow_schema
+from penstock.sql import TableDefinition
+
+__all__ = ["TableSchema"]
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """Name, columns and primary key (empty for a keyless table) of one input table."""
+
+    name: str
+    schema: StructType
+    primary_key: tuple[str, ...] = ()
+    append_only: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.primary_key if name not in self.schema.names]
+        if unknown:
+            raise ValueError(f"table {self.name}: the primary key names no column: {', '.join(unknown)}")
+        if len(set(self.primary_key)) != len(self.primary_key):
+            raise ValueError(f"table {self.name}: the primary key names a column twice")
+        if self.append_only and self.primary_key:
+            raise SqlError(
+                f"table {self.name}: an append-only table has no primary key (rows are never replaced); "
+                "leave out the key or the property appendOnly"
+            )
+
+    @staticmethod
+    def of(table: TableDefinition) -> TableSchema:
+        """The schema of a declared table. The property ``appendOnly`` makes it append-only."""
+        properties = {name.lower(): value.lower() for name, value in table.properties}
+        append_only = properties.get("appendonly", "false") == "true"
+        return TableSchema(table.name, table.schema, table.primary_key, append_only)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether rows have an identity by key, so that they can be upserted and deleted by key."""
+        return bool(self.primary_key)
+
+    @cached_property
+    def fields(self) -> tuple[StructField, ...]:
+        """The columns, with key columns NOT NULL."""
+        return tuple(
+            StructField(f.name, f.dataType, f.nullable and f.name not in self.primary_key, f.metadata)
+            for f in self.schema.fields
+        )
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """The Arrow schema every batch of this table has, in the declared column order."""
+        return arrow_schema([(f.name, f.dataType) for f in self.fields])
+
+    @cached_property
+    def key_table(self) -> TableSchema:
+        """The key columns alone, in key order: the schema of a batch of keys."""
+        by_name = {f.name: f for f in self.fields}
+        return replace(self, schema=StructType([by_name[name] for name in self.primary_key]))

@@ -1,0 +1,57 @@
+"""The oracle for users: Spark's own batch answer over the current tables, compared with a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.pipeline.contents import frame_of
+from penstock.sql import Catalog, Tables
+
+__all__ = ["batch_session", "batch_views", "difference_of"]
+
+
+def batch_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A session beside the user's in which the pipeline's queries mean what they mean to the pipeline."""
+    session = spark.newSession()
+    for key, value in settings.items():
+        session.conf.set(key, value)
+    return session
+
+
+def batch_views(
+    session: SparkSession, catalog: Catalog, contents: Callable[[str], pa.Table]
+) -> dict[str, DataFrame]:
+    """Every view as a batch query over the tables' current ``contents``, not yet computed."""
+    frames: dict[str, DataFrame] = {}
+    names: dict[str, str] = {}
+    for relation in catalog.relations:
+        if relation.name in catalog.tables:
+            frame = frame_of(session, contents(relation.name), relation.schema)
+        else:
+            view = catalog.views[relation.name]
+            if view.function is not None:
+                frame = view.function(Tables(session, dict(names)))
+            else:
+                assert view.query is not None
+                frame = session.sql(view.query)
+            frame = frame.toDF(*view.columns) if view.columns else frame
+            frames[relation.name] = frame
+        names[relation.name.lower()] = relation.name
+        frame.createOrReplaceTempView(f"`{relation.name}`")
+    return frames
+
+
+def difference_of(ours: pa.Table, theirs: pa.Table) -> str:
+    """How two results differ, in words; empty if they do not.
+
+    Columns are compared by position. Spark adds floats in the order of its tasks, so those may differ in
+    the last digits."""
+    from penstock.oracle.compare import difference
+
+    names = [f"{i}: {name}" for i, name in enumerate(ours.schema.names)]
+    approx = [name for name, kind in zip(names, ours.schema.types, strict=True) if pa.types.is_floating(kind)]
+    found = difference(ours.rename_columns(names), theirs.rename_columns(names), approx=approx)
+    return "" if found is None else str(found)

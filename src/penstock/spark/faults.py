@@ -1,0 +1,47 @@
+"""Errors that cross a process boundary.
+
+An error raised in a worker must be the same error for the user: same class, same attributes, same message.
+It travels as JSON (class name, attributes, message, traceback text) and is only ever rebuilt as one of the
+classes of :mod:`penstock.errors`; anything else becomes a :class:`PipelineError` that quotes the traceback.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import penstock.errors as errors
+from penstock.errors import PenstockError, PipelineError
+
+__all__ = ["describe_fault", "rebuild_fault"]
+
+
+def _jsonable(value: object) -> object:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return value
+
+
+def describe_fault(error: BaseException) -> dict[str, Any]:
+    """The JSON form of an error."""
+    return {
+        "type": type(error).__name__ if isinstance(error, PenstockError) else None,
+        "attributes": {name: _jsonable(value) for name, value in vars(error).items()},
+        "message": str(error),
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+def rebuild_fault(fault: Mapping[str, Any], worker: int) -> PenstockError:
+    """The error that :func:`describe_fault` described, as raised by a worker."""
+    kind = getattr(errors, str(fault["type"]), None)
+    if not (isinstance(kind, type) and issubclass(kind, PenstockError)):
+        return PipelineError(f"worker {worker} failed unexpectedly: {fault['message']}\n{fault['traceback']}")
+    error = kind.__new__(kind, fault["message"])
+    Exception.__init__(error, fault["message"])
+    vars(error).update(fault["attributes"])
+    return error

@@ -1,0 +1,190 @@
+"""A gang: W workers that are the tasks of one barrier-mode Spark job, and the driver's channels to them.
+
+Spark places the tasks, ships the code and starts all of them or none. A gang is one *generation*: it has a
+secret and a rendezvous of its own, works until it is stopped or one of its workers dies, and is never mended.
+Spark does not retry a failed barrier stage, and a lost worker's state is lost anyway: the next generation
+opens the last version.
+
+A gang that is stopped ends its job normally, so Spark has nothing to complain about on the console.
+"""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import secrets
+import threading
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+from pyspark import InheritableThread, SparkContext
+from pyspark.sql import SparkSession
+
+from penstock.errors import EnvironmentProblem, PenstockError, WorkerLost
+from penstock.schedule.message import Message
+from penstock.spark.faults import rebuild_fault
+from penstock.spark.member import Invitation, take_part
+from penstock.spark.rendezvous import Event, Link, Rendezvous
+from penstock.spark.runtime import Crew
+from penstock.spark.session import driver_address, require_slots
+from penstock.spark.wire import Frame
+
+__all__ = ["Gang"]
+
+_START_SECONDS = 120.0
+_STOP_SECONDS = 5.0
+_JOB = -1  # the "worker" of the event that says that the Spark job itself has ended
+
+_running: weakref.WeakSet[Gang] = weakref.WeakSet()
+
+
+def _task(invitation: Invitation, partition: Iterable[int]) -> Iterator[int]:
+    for index in partition:
+        take_part(invitation, index)
+        yield index
+
+
+class Gang:
+    """The driver's handle on one generation of workers."""
+
+    def __init__(self, spark: SparkSession, crew: Crew, generation: int) -> None:
+        self._context: SparkContext = spark.sparkContext
+        self.workers: int = crew.workers
+        held = sum(gang.workers for gang in _running if gang._context is self._context)
+        require_slots(spark, crew.workers, held)
+        self.alive = True
+        self._group = f"penstock-{crew.name}-{generation}-{secrets.token_hex(4)}"
+        self._sequence = 0
+        self._generation = generation
+        self._failure: Exception | None = None
+        self._secret = secrets.token_hex(32)
+        self._rendezvous = Rendezvous(driver_address(spark), self._secret, generation, crew.workers)
+        self._links: list[Link] = []
+        invitation = Invitation(self._rendezvous.location, self._secret, generation, crew)
+        self._job = InheritableThread(target=self._run_job, args=(invitation,), daemon=True)
+        _running.add(self)
+        try:
+            self._job.start()
+            self._gather()
+        except BaseException:
+            self.stop()
+            raise
+
+    def ask(
+        self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object
+    ) -> list[Frame]:
+        """Give every worker the same command, with its own inputs, and wait for all replies.
+
+        A worker's failure is raised only when every worker has replied: then all stand still.
+        """
+        if not self.alive:
+            raise WorkerLost("the workers are gone")
+        self._sequence += 1
+        try:
+            for link in self._links:
+                link.send(self._command(do, inputs[link.worker] if inputs else (), **fields))
+            replies = self._collect()
+        except WorkerLost:
+            self.alive = False
+            raise
+        faults = [
+            (reply.header.get("level", 0), worker)
+            for worker, reply in enumerate(replies)
+            if "fault" in reply.header
+        ]
+        if faults:
+            # The same choice whatever the timing: the first level that failed, its first worker.
+            _, worker = min(faults)
+            raise rebuild_fault(replies[worker].header["fault"], worker)
+        return replies
+
+    def stop(self) -> None:
+        """End the job: politely where a worker still listens, by cancelling it where not."""
+        self.alive = False
+        self._sequence += 1
+        for link in self._links:
+            try:
+                link.send(self._command("stop"))
+            except WorkerLost:
+                continue
+        if self._links:
+            self._job.join(_STOP_SECONDS)
+        if self._job.is_alive():
+            self._cancel()
+            self._job.join(_STOP_SECONDS)
+        # A server waits for its streams to end; those of a frozen worker do not. Don't wait for it.
+        closing = threading.Thread(target=self._rendezvous.shutdown, daemon=True)
+        closing.start()
+        closing.join(_STOP_SECONDS)
+        _running.discard(self)
+
+    def _command(self, do: str, messages: Sequence[Message] = (), **fields: object) -> Frame:
+        return Frame(
+            {"do": do, "sequence": self._sequence, "generation": self._generation} | fields, messages
+        )
+
+    def _run_job(self, invitation: Invitation) -> None:
+        try:
+            self._context.setJobGroup(
+                self._group, f"penstock {invitation.crew.name} workers", interruptOnCancel=True
+            )
+            indexes = self._context.parallelize(range(self.workers), self.workers)
+            indexes.barrier().mapPartitions(partial(_task, invitation)).collect()
+        except Exception as error:
+            self._failure = error
+        finally:
+            self._rendezvous.events.put(Event(_JOB))
+
+    def _gather(self) -> None:
+        """Wait until every worker has joined, then tell each where its peers are."""
+        joined: dict[int, Link] = {}
+        deadline = time.monotonic() + _START_SECONDS
+        while len(joined) < self.workers:
+            try:
+                event = self._rendezvous.events.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise EnvironmentProblem(
+                    f"only {len(joined)} of {self.workers} workers came up within {_START_SECONDS:.0f} s: "
+                    "Spark has no free task slots, or the executors cannot reach the driver"
+                ) from None
+            if event.link is None:
+                raise self._loss(event)
+            joined[event.worker] = event.link
+        self._links = [joined[worker] for worker in range(self.workers)]
+        self.ask("meet", locations=[link.location for link in self._links])
+
+    def _collect(self) -> list[Frame]:
+        replies: dict[int, Frame] = {}
+        while len(replies) < self.workers:
+            event = self._rendezvous.events.get()
+            if event.frame is None:
+                raise self._loss(event)
+            if event.frame.header["sequence"] != self._sequence:
+                continue
+            if "lost" in event.frame.header:
+                raise WorkerLost(event.frame.header["lost"])
+            replies[event.worker] = event.frame
+        return [replies[worker] for worker in range(self.workers)]
+
+    def _loss(self, event: Event) -> PenstockError:
+        self.alive = False
+        if event.worker == _JOB:
+            reason = f": {self._failure}" if self._failure is not None else ""
+            return WorkerLost(f"the Spark job of the workers has ended{reason}")
+        process = self._links[event.worker].process if self._links else "while starting"
+        return WorkerLost(f"worker {event.worker} ({process}) died")
+
+    def _cancel(self) -> None:
+        try:
+            self._context.cancelJobGroup(self._group)
+        except Exception:
+            return  # the SparkContext has been stopped, and the job with it
+
+
+@atexit.register
+def _stop_all() -> None:
+    """A program that forgets to close its pipelines still ends without stack traces."""
+    for gang in list(_running):
+        gang.stop()

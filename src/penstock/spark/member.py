@@ -1,0 +1,192 @@
+"""A worker's side of a gang: the body of one barrier task.
+
+A member joins the driver's rendezvous, meets its peers, then obeys commands one at a time until it is told to
+stop or its driver is gone. It never outlives the driver: between commands it reads the driver's stream, which
+breaks at once; during a command a second thread calls the driver every few seconds and ends the process if
+nobody answers. It keeps nothing that matters: state that is not in a published manifest is replayed.
+
+Everything that uses gRPC starts inside the task, after Spark forked the process, and ends with it, because
+Spark may run other tasks in the same process later.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow.flight as flight
+
+from penstock.errors import PipelineError, WorkerLost
+from penstock.schedule.message import Message
+from penstock.spark.channel import call_options, check_generation, connect, hello_descriptor
+from penstock.spark.exchange import Exchange, Poisoned
+from penstock.spark.faults import describe_fault
+from penstock.spark.runtime import Crew, StepWorker
+from penstock.spark.wire import CARRIER, Frame, FrameReader, read_frame, write_frame
+
+__all__ = ["Invitation", "take_part"]
+
+_BEAT_SECONDS = 2.0
+_BEAT_TIMEOUT_SECONDS = 8.0
+_GRACE_SECONDS = 3.0
+
+Reply = tuple[dict[str, Any], Sequence[Message]]
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """All that a task needs to join its gang."""
+
+    location: str
+    secret: str
+    generation: int
+    crew: Crew
+
+
+def take_part(invitation: Invitation, index: int) -> None:
+    """Be worker ``index`` of the gang until it is over."""
+    exchange = Exchange(
+        index,
+        invitation.crew.workers,
+        _address_towards(invitation.location),
+        invitation.secret,
+        invitation.generation,
+    )
+    client = connect(invitation.location)
+    over = threading.Event()
+    beating = threading.Thread(target=_beat, args=(invitation, client, over), daemon=True)
+    beating.start()
+    try:
+        hello = {
+            "generation": invitation.generation,
+            "worker": index,
+            "location": exchange.location,
+            "process": f"process {os.getpid()} on {socket.gethostname()}",
+        }
+        writer, reader = client.do_exchange(hello_descriptor(hello), call_options(invitation.secret))
+        writer.begin(CARRIER)
+        _Member(invitation, index, exchange).obey(reader, writer)
+        writer.close()
+    except flight.FlightError:
+        return  # the driver is gone or does not know this generation: either way nobody waits for us
+    finally:
+        over.set()
+        exchange.close()
+        client.close()
+
+
+def _address_towards(location: str) -> str:
+    """This machine's address on the way to ``location``: the one by which the driver and peers reach it."""
+    parts = urlsplit(location)
+    with socket.create_connection((parts.hostname or "", parts.port or 0)) as probe:
+        return str(probe.getsockname()[0])
+
+
+def _beat(invitation: Invitation, client: flight.FlightClient, over: threading.Event) -> None:
+    """Call the driver now and then; when it does not answer, end this process."""
+    options = call_options(invitation.secret, _BEAT_TIMEOUT_SECONDS)
+    action = flight.Action("beat", str(invitation.generation).encode())
+    while not over.wait(_BEAT_SECONDS):
+        try:
+            list(client.do_action(action, options))
+        except (flight.FlightError, OSError):
+            # A driver that has just told us to stop is gone too: let the main thread finish in peace.
+            if not over.wait(_GRACE_SECONDS):
+                os._exit(1)
+
+
+class _Member:
+    """Executes commands on the worker object. One method for each command, named as the command is."""
+
+    def __init__(self, invitation: Invitation, index: int, exchange: Exchange) -> None:
+        self._generation = invitation.generation
+        self._crew = invitation.crew
+        self._index = index
+        self._exchange = exchange
+        self._opened: StepWorker | None = None
+        self._commands: dict[str, Callable[[Mapping[str, Any], Sequence[Message]], Reply]] = {
+            "meet": self._meet,
+            "open": self._open,
+            "step": self._step,
+            "settle": lambda header, messages: ({}, ()),
+            "commit": lambda header, messages: ({"result": self._worker.commit(header["version"])}, ()),
+            "read": self._read,
+            "changes": self._changes,
+            "stop": lambda header, messages: ({}, ()),
+        }
+
+    def obey(self, reader: flight.FlightStreamReader, writer: flight.FlightStreamWriter) -> None:
+        frames = FrameReader()
+        while (command := read_frame(reader, frames)) is not None:
+            header = command.header
+            check_generation(header, self._generation)
+            try:
+                self._settle(header.get("settle"))
+                reply, messages = self._commands[header["do"]](header, command.messages)
+            except Exception as error:  # whatever it is, the driver must hear of it
+                reply, messages = {"fault": describe_fault(error)}, ()
+            envelope = {"generation": self._generation, "sequence": header["sequence"]}
+            write_frame(writer, Frame(reply | envelope, messages))
+            if header["do"] == "stop" or "lost" in reply:
+                return
+
+    @property
+    def _worker(self) -> StepWorker:
+        if self._opened is None:
+            raise PipelineError("the worker has not been opened")
+        return self._opened
+
+    def _settle(self, decision: str | None) -> None:
+        """What the driver decided about the last step comes with its next command."""
+        if decision == "accept":
+            self._worker.accept()
+        elif decision == "abort" and self._opened is not None:
+            self._opened.abort()
+
+    def _meet(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
+        self._exchange.meet(header["locations"])
+        return {}, ()
+
+    def _open(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
+        # A new object each time: nothing of an earlier attempt can survive in it.
+        self._opened = None
+        worker = self._crew.factory(self._index)
+        worker.open(header["body"])
+        self._opened = worker
+        return {}, ()
+
+    def _step(self, header: Mapping[str, Any], inputs: Sequence[Message]) -> Reply:
+        worker, sequence, last = self._worker, header["sequence"], self._crew.levels - 1
+        level = 0
+        try:
+            worker.begin(header["step"], inputs)
+            inbox: list[Message] = []
+            for level in range(self._crew.levels):
+                outgoing = worker.run_level(level, inbox)
+                if level < last:
+                    inbox = self._exchange.swap(sequence, level, outgoing)
+                elif outgoing:
+                    raise PipelineError("the last level has nobody to send to; this is a defect of Penstock")
+            return {"result": worker.finish()}, ()
+        except Poisoned:
+            worker.abort()
+            return {"poisoned": True}, ()
+        except WorkerLost as error:
+            return {"lost": str(error)}, ()
+        except Exception as error:
+            worker.abort()
+            if level < last:
+                self._exchange.poison(sequence, level)
+            return {"fault": describe_fault(error), "level": level}, ()
+
+    def _read(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
+        return {}, (Message(0, self._index, self._worker.read(header["name"])),)
+
+    def _changes(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
+        batch = self._worker.changes(header["view"], header["since"])
+        return {}, (Message(0, self._index, batch),)

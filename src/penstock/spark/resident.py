@@ -1,0 +1,106 @@
+"""The resident runtime: workers that stay up between steps, with their state hot in memory.
+
+A step is one command to each worker and one reply from it; in between the workers exchange batches among
+themselves. The decision about a step (accept, abort) rides on the next command, so it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.errors import PenstockError, PipelineError, WorkerLost
+from penstock.schedule.message import Message
+from penstock.spark.gang import Gang
+from penstock.spark.runtime import Crew
+from penstock.spark.wire import Frame
+
+__all__ = ["ResidentRuntime"]
+
+
+class ResidentRuntime:
+    """A :class:`~penstock.spark.runtime.Runtime` over a gang, which it starts and restarts as needed."""
+
+    commits_every_step = False
+
+    def __init__(self, spark: SparkSession, crew: Crew) -> None:
+        self._spark, self._crew = spark, crew
+        self._gang: Gang | None = None
+        self._generation = 0
+        self._pending = False
+        self._settle: str | None = None
+
+    @property
+    def generation(self) -> int:
+        """How many gangs there have been."""
+        return self._generation
+
+    def open(self, body: Mapping[str, Any]) -> None:
+        if self._gang is not None and not self._gang.alive:
+            self.close()
+        if self._gang is None:
+            self._generation += 1
+            self._gang = Gang(self._spark, self._crew, self._generation)
+        self._pending, self._settle = False, None
+        self._ask("open", body=dict(body))
+
+    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
+        if self._pending:
+            raise PipelineError("the last step was neither accepted nor aborted")
+        boxes: list[list[Message]] = [[] for _ in range(self._crew.workers)]
+        for message in inputs:
+            boxes[message.target].append(message)
+        self._pending = True
+        try:
+            replies = self._ask("step", boxes, step=step)
+        except WorkerLost:
+            raise
+        except PenstockError:
+            self.abort()
+            raise
+        return [frame.header["result"] for frame in replies]
+
+    def accept(self) -> None:
+        if not self._pending:
+            raise PipelineError("there is no step to accept")
+        self._pending, self._settle = False, "accept"
+
+    def abort(self) -> None:
+        if self._pending:
+            self._pending, self._settle = False, "abort"
+            self._ask("settle")
+
+    def commit(self, version: int) -> list[dict[str, Any]]:
+        return [frame.header["result"] for frame in self._ask("commit", version=version)]
+
+    def committed(self, version: int, body: Mapping[str, Any]) -> None:
+        """Nothing to do: the workers hold the state that was committed, and know their own segments."""
+
+    def read(self, name: str) -> pa.Table:
+        return _table(self._ask("read", name=name))
+
+    def changes(self, view: str, since: int) -> pa.Table:
+        return _table(self._ask("changes", view=view, since=since))
+
+    def close(self) -> None:
+        gang, self._gang = self._gang, None
+        self._pending, self._settle = False, None
+        if gang is not None:
+            gang.stop()
+
+    def _ask(
+        self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object
+    ) -> list[Frame]:
+        if self._gang is None:
+            raise PipelineError("the workers have not been started")
+        settle, self._settle = self._settle, None
+        if settle is not None:
+            fields["settle"] = settle
+        return self._gang.ask(do, inputs, **fields)
+
+
+def _table(replies: Sequence[Frame]) -> pa.Table:
+    return pa.Table.from_batches([message.batch for frame in replies for message in frame.messages])

@@ -1,0 +1,148 @@
+"""Finding or making the SparkSession, and knowing what it offers before counting on it.
+
+Penstock joins the session that is there; only if there is none does it start an embedded one with two task
+slots more than workers (threads are cheap, and the spare slots serve ordinary jobs beside the resident gang).
+What is missing (Java, slots, a classic session) is said in one sentence before Spark can say it in a thousand
+lines or wait in silence: a barrier job without slots makes Spark retry for ten minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import EnvironmentProblem
+
+__all__ = ["driver_address", "find_or_make_session", "require_classic", "require_java", "require_slots"]
+
+_JAVA_MINIMUM = 17
+_SPARE_SLOTS = 2
+_SLOTS_WAIT_SECONDS = 15.0
+_QUIET_LOGS = Path(__file__).parent / "quiet-logs.properties"
+
+
+def find_or_make_session(name: str, workers: int) -> tuple[SparkSession, bool]:
+    """The active session, or a new embedded one; and whether it was made here (then its maker stops it)."""
+    _refuse_connect()
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        require_classic(active)
+        return active, False
+    require_java()
+    # Otherwise Spark takes whatever "python3" is on PATH, which need not have Penstock installed.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_QUIET_LOGS.as_uri()}",
+        "spark.python.daemon.module": "penstock.spark.daemon",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.shuffle.partitions": str(workers),
+        "spark.default.parallelism": str(workers),
+    }
+    builder = SparkSession.builder.appName(f"penstock {name}").master(f"local[{workers + _SPARE_SLOTS}]")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate(), True
+
+
+def require_classic(spark: SparkSession) -> None:
+    """Refuse Spark Connect: Catalyst's plans and barrier jobs are out of reach through it."""
+    if ".connect." in type(spark).__module__:
+        raise EnvironmentProblem(
+            "this is a Spark Connect session. Penstock needs a classic one "
+            "(SparkSession.builder.master(...)): it reads Catalyst's plans and runs its workers as tasks, "
+            "which Connect does not allow"
+        )
+
+
+def _refuse_connect() -> None:
+    if os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_CONNECT_MODE_ENABLED"):
+        raise EnvironmentProblem(
+            "the environment asks for Spark Connect (SPARK_REMOTE or SPARK_CONNECT_MODE_ENABLED). "
+            "Penstock needs a classic session: unset it"
+        )
+
+
+def require_java() -> None:
+    """Find a Java that Spark can run on, or say how to get one."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    advice = f"install a JDK or JRE of version {_JAVA_MINIMUM} or later and put it on PATH, or set JAVA_HOME"
+    if java is None:
+        where = f"in JAVA_HOME ({home})" if home else "on PATH"
+        raise EnvironmentProblem(f"Spark needs Java, and there is none {where}: {advice}")
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EnvironmentProblem(f"Spark needs Java, and {java} does not run ({error}): {advice}") from error
+    version = java_major(answer.stderr + answer.stdout)
+    if version is not None and version < _JAVA_MINIMUM:
+        raise EnvironmentProblem(
+            f"Spark needs Java {_JAVA_MINIMUM} or later, and {java} is {version}: {advice}"
+        )
+
+
+def java_major(answer: str) -> int | None:
+    """The major version in what ``java -version`` says; None if it says something unheard of.
+
+    >>> java_major('openjdk version "17.0.15" 2025-04-15'), java_major('java version "1.8.0_392"')
+    (17, 8)
+    """
+    found = re.search(r'version "(?:1\.)?(\d+)', answer)
+    return int(found.group(1)) if found else None
+
+
+def require_slots(spark: SparkSession, workers: int, held: int) -> None:
+    """Make sure that a gang of ``workers`` can start now and leave a slot for ordinary jobs.
+
+    ``held`` slots are taken by other gangs in this session. Executors of a cluster may still be coming up,
+    so this waits a little before it gives up.
+    """
+    configuration = spark.sparkContext.getConf()
+    if configuration.get("spark.dynamicAllocation.enabled", "false") == "true":
+        raise EnvironmentProblem(
+            "resident workers hold their task slots, which Spark does not allow with dynamic allocation. "
+            "Set spark.dynamicAllocation.enabled=false or run the pipeline staged"
+        )
+    needed = workers + held + 1
+    deadline = time.monotonic() + (0.0 if _is_local(spark) else _SLOTS_WAIT_SECONDS)
+    while (slots := _slots(spark)) < needed:
+        if time.monotonic() >= deadline:
+            taken = f", {held} held by other pipelines" if held else ""
+            raise EnvironmentProblem(
+                f"{workers} resident workers need {workers} task slots and one more for ordinary jobs; "
+                f"this Spark session has {slots}{taken} (master {spark.sparkContext.master}). Give the "
+                f"session more slots (for instance local[{workers + held + _SPARE_SLOTS}]), use fewer "
+                "workers, or run the pipeline staged"
+            )
+        time.sleep(0.2)
+
+
+def _slots(spark: SparkSession) -> int:
+    context: Any = spark.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+def _is_local(spark: SparkSession) -> bool:
+    return re.fullmatch(r"local(\[.*\])?", spark.sparkContext.master or "") is not None
+
+
+def driver_address(spark: SparkSession) -> tuple[str, str]:
+    """Where a server in the driver listens, and by which name executors reach it."""
+    if _is_local(spark):
+        return "127.0.0.1", "127.0.0.1"
+    configuration = spark.sparkContext.getConf()
+    host = configuration.get("spark.driver.host") or "127.0.0.1"
+    return configuration.get("spark.driver.bindAddress") or host, host

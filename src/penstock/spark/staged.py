@@ -1,0 +1,173 @@
+"""The staged runtime: a step is one ordinary Spark job, a level one of its stages.
+
+Nothing stays up between steps: tasks open the last version (files that a Python process has open stay open
+in it) and write what they add. So a step must be committed before the next one, and it costs what a Spark
+job costs, some tens of milliseconds for each level. It is the way for one-off refreshes, for loads too big
+for the memory of resident workers, and where task slots cannot be held.
+
+The exchange between levels is Spark's shuffle: ``repartitionById`` takes each row to the partition of its
+target. Every worker sends itself at least one row at every level, so no partition is ever empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.errors import PipelineError, WorkerLost
+from penstock.schedule.message import Message
+from penstock.spark.faults import rebuild_fault
+from penstock.spark.rows import ROW_DDL, Row, decode_batch, encode_batch, json_row, message_rows, pack, unpack
+from penstock.spark.runtime import Crew
+from penstock.spark.session import require_classic
+from penstock.spark.stages import Asking, Fed, Level, Task, Together
+
+__all__ = ["StagedRuntime"]
+
+TINY_BYTES = 256 << 10
+
+_SETTINGS = {
+    # Adaptive execution would run every stage as a job of its own and merge small partitions.
+    "spark.sql.adaptive.enabled": "false",
+    # A row can be large; few of them make a batch.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
+}
+# What Spark says when a process died, as opposed to an exception in it.
+_DEATHS = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
+
+
+class StagedRuntime:
+    """A :class:`~penstock.spark.runtime.Runtime` that runs each step as a Spark job.
+
+    A step whose input is at most ``tiny_bytes`` runs in one task with all messages in memory.
+    """
+
+    commits_every_step = True
+
+    def __init__(self, spark: SparkSession, crew: Crew, *, tiny_bytes: int = TINY_BYTES) -> None:
+        require_classic(spark)
+        # A session of its own over the same SparkContext: its settings are nobody else's.
+        self._session = spark.newSession()
+        for key, value in _SETTINGS.items():
+            self._session.conf.set(key, value)
+        self._crew, self._tiny_bytes = crew, tiny_bytes
+        self._body: Mapping[str, Any] | None = None
+        self._version = 0
+        self._pending: list[dict[str, Any]] | None = None
+        self._accepted: list[dict[str, Any]] | None = None
+
+    def open(self, body: Mapping[str, Any]) -> None:
+        self._body, self._pending, self._accepted = dict(body), None, None
+
+    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
+        if self._pending is not None or self._accepted is not None:
+            raise PipelineError("the last step was not settled and committed")
+        body = self._opened
+        stage = (self._crew, json.dumps(body), self._version + 1, step)
+        # A step that fills new arrangements has no input, and still is anything but tiny.
+        tiny = not body.get("opening") and sum(m.batch.nbytes for m in inputs) <= self._tiny_bytes
+        tasks: list[Task] = (
+            [Together(*stage)] if tiny else [Level(*stage, n) for n in range(self._crew.levels)]
+        )
+        rows = self._run(f"step {step}", inputs, tasks, 1 if tiny else self._crew.workers)
+        _raise_error(rows)
+        self._pending = [json.loads(row.payload) for row in rows if row.kind == "refs"]
+        return _merged(rows, self._crew.workers)
+
+    def accept(self) -> None:
+        if self._pending is None:
+            raise PipelineError("there is no step to accept")
+        self._accepted, self._pending = self._pending, None
+
+    def abort(self) -> None:
+        self._pending = None
+
+    def commit(self, version: int) -> list[dict[str, Any]]:
+        return list(self._accepted or ())
+
+    def committed(self, version: int, body: Mapping[str, Any]) -> None:
+        self._version, self._body, self._accepted = version, dict(body), None
+
+    def read(self, name: str) -> pa.Table:
+        return self._ask("read", name)
+
+    def changes(self, view: str, since: int) -> pa.Table:
+        return self._ask("changes", view, since)
+
+    def close(self) -> None:
+        self._body, self._pending, self._accepted = None, None, None
+
+    @property
+    def _opened(self) -> Mapping[str, Any]:
+        if self._body is None:
+            raise PipelineError("the workers have not been opened")
+        return self._body
+
+    def _ask(self, question: str, *arguments: Any) -> pa.Table:
+        asking = Asking(self._crew, json.dumps(self._opened), question, arguments)
+        rows = self._run(f"{question} {arguments[0]}", (), [asking], self._crew.workers)
+        return pa.Table.from_batches([decode_batch(row.payload) for row in rows])
+
+    def _run(self, what: str, inputs: Sequence[Message], tasks: Sequence[Task], partitions: int) -> list[Row]:
+        """Run one task function after the other, with an exchange in between, and collect the rows."""
+        rows = [json_row(worker, -1, "start", None) for worker in range(self._crew.workers)]
+        rows += [row for message in inputs for row in message_rows(message, -1)]
+        boxes = tuple(
+            tuple(
+                encode_batch(batch).to_pybytes()
+                for batch in pack([r for r in rows if r.target % partitions == n])
+            )
+            for n in range(partitions)
+        )
+        frame = self._session.range(0, partitions, 1, partitions).mapInArrow(Fed(tasks[0], boxes), ROW_DDL)
+        for task in tasks[1:]:
+            frame = frame.repartitionById(partitions, "target").mapInArrow(task, ROW_DDL)
+        context = self._session.sparkContext
+        before = context.getLocalProperty("spark.job.description")
+        context.setJobDescription(f"penstock {self._crew.name} {what}")
+        try:
+            return unpack(frame.toArrow().to_batches())
+        except (PySparkException, Py4JJavaError) as error:
+            raise _translated(error) from error
+        finally:
+            context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+
+
+def _translated(error: Exception) -> WorkerLost | PipelineError:
+    """Spark's error as ours: a process that died may be replaced, anything else may not be retried."""
+    lines = str(error).splitlines()
+    for line in lines:
+        if any(death in line for death in _DEATHS):
+            return WorkerLost(f"a worker died: {line.strip()}")
+    return PipelineError("the Spark job of a step failed: " + "\n".join(lines))
+
+
+def _raise_error(rows: Sequence[Row]) -> None:
+    """Raise the error that a step ended with: of the first level that failed, the first worker's."""
+    faults = [json.loads(row.payload) for row in rows if row.kind == "error"]
+    if faults:
+        fault = min(faults, key=lambda fault: (fault["level"], fault["worker"]))
+        raise rebuild_fault(fault, fault["worker"])
+
+
+def _merged(rows: Sequence[Row], workers: int) -> list[dict[str, Any]]:
+    """One report for each worker. Each level reported for itself: numbers that are counted by name add up."""
+    merged: list[dict[str, Any]] = [{} for _ in range(workers)]
+    for row in rows:
+        if row.kind != "report":
+            continue
+        for key, value in json.loads(row.payload).items():
+            if isinstance(value, dict):
+                counts = merged[row.source].setdefault(key, {})
+                for name, number in value.items():
+                    counts[name] = counts.get(name, 0) + number
+            else:
+                merged[row.source][key] = value
+    return merged

@@ -1,0 +1,148 @@
+"""What the tasks of a staged step do.
+
+The task of worker w at level L makes the worker from the last version, runs that one level on the messages
+of the level before, writes at once what the level's operators add to the state, and sends on its messages,
+the references to what it wrote, and its report. A worker keeps nothing from level to level but what travels
+in rows, so tasks may run anywhere, be retried, or run twice: segments have names of their own, and only the
+references that reach the driver count.
+
+An error that belongs to the data goes through the levels as a row to every worker, and stops each of them.
+Any other error fails the task, for Spark to retry.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import PenstockError, PipelineError, StorageError
+from penstock.schedule.message import Message
+from penstock.spark.faults import describe_fault
+from penstock.spark.rows import Row, decode_batch, json_row, message_rows, pack, unpack
+from penstock.spark.runtime import Crew
+
+__all__ = ["Asking", "Fed", "Level", "Task", "Together"]
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The version to open, as JSON (it is shipped with each task), and the step to run on it."""
+
+    crew: Crew
+    body: str
+    version: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Level(_Stage):
+    """One level on the workers whose rows a task receives."""
+
+    level: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = unpack(batches)
+        for target in sorted({row.target for row in rows}):
+            yield from pack(self._run(target, [row for row in rows if row.target == target]))
+
+    def _run(self, index: int, rows: Sequence[Row]) -> list[Row]:
+        onward = [row for row in rows if row.kind not in ("message", "start")]
+        if any(row.kind == "error" for row in rows):
+            return onward
+        inbox = [Message(row.edge, index, decode_batch(row.payload)) for row in rows if row.kind == "message"]
+        try:
+            return onward + self._work(index, inbox)
+        except StorageError:
+            raise
+        except PenstockError as error:
+            content = describe_fault(error) | {"level": self.level, "worker": index}
+            return onward + [json_row(w, index, "error", content) for w in range(self.crew.workers)]
+
+    def _work(self, index: int, inbox: Sequence[Message]) -> list[Row]:
+        worker = self.crew.factory(index)
+        worker.open(json.loads(self.body))
+        worker.begin(self.step, inbox if self.level == 0 else ())
+        outgoing = worker.run_level(self.level, () if self.level == 0 else inbox)
+        if outgoing and self.level == self.crew.levels - 1:
+            raise PipelineError("the last level has nobody to send to; this is a defect of Penstock")
+        report = worker.finish()
+        references = worker.flush_level(self.version, self.level)
+        return [
+            *(row for message in outgoing for row in message_rows(message, index)),
+            json_row(index, index, "refs", references),
+            json_row(index, index, "report", report),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Together(_Stage):
+    """All levels of all workers in one task, for a step too small to be worth a shuffle."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        inboxes: dict[int, list[Message]] = defaultdict(list)
+        for row in unpack(batches):
+            if row.kind == "message":
+                inboxes[row.target].append(Message(row.edge, row.target, decode_batch(row.payload)))
+        try:
+            rows = self._work(inboxes)
+        except StorageError:
+            raise
+        except PenstockError as error:
+            rows = [json_row(0, 0, "error", describe_fault(error) | {"level": 0, "worker": 0})]
+        yield from pack(rows)
+
+    def _work(self, inboxes: dict[int, list[Message]]) -> list[Row]:
+        body: dict[str, Any] = json.loads(self.body)
+        workers = [self.crew.factory(index) for index in range(self.crew.workers)]
+        for index, worker in enumerate(workers):
+            worker.open(body)
+            worker.begin(self.step, inboxes.pop(index, ()))
+        for level in range(self.crew.levels):
+            outgoing = [worker.run_level(level, inboxes.get(w, ())) for w, worker in enumerate(workers)]
+            inboxes = defaultdict(list)
+            for message in (message for messages in outgoing for message in messages):
+                inboxes[message.target].append(message)
+        rows = [json_row(w, w, "report", worker.finish()) for w, worker in enumerate(workers)]
+        for index, worker in enumerate(workers):
+            worker.accept()
+            rows.append(json_row(index, index, "refs", worker.commit(self.version)))
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """Runs a task on rows shipped with it: partition n, which is the row n, gets ``boxes[n]``.
+
+    This way the first level needs no shuffle. Large closures go through a Spark broadcast by themselves.
+    """
+
+    task: Task
+    boxes: tuple[tuple[bytes, ...], ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+        return self.task(decode_batch(payload) for number in numbers for payload in self.boxes[number])
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Reads part of the state: ``question`` is a method of a worker that returns a batch."""
+
+    crew: Crew
+    body: str
+    question: str
+    arguments: tuple[Any, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for row in unpack(batches):
+            worker = self.crew.factory(row.target)
+            worker.open(json.loads(self.body))
+            batch = getattr(worker, self.question)(*self.arguments)
+            yield from pack(list(message_rows(Message(0, row.target, batch), row.target, "part")))

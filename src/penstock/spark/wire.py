@@ -1,0 +1,196 @@
+"""How commands, replies and exchanged batches look on an Arrow Flight stream.
+
+A *frame* is a small JSON header and any number of messages. Every Flight stream here has the same schema,
+one column of bytes, so one long-lived stream carries batches of any schema: each message travels as its
+Arrow IPC schema followed by its Arrow IPC record batch, uncompressed. Nothing received is ever executed:
+JSON and Arrow IPC are all there is.
+
+A frame is cut into *chunks*, one Flight write each, so that no gRPC message grows beyond ``CHUNK_BYTES``.
+A chunk is of one of two kinds:
+
+* a *listing* is a Flight metadata message: ``u32 length of the JSON | JSON | padding | parts``. The JSON is
+  ``{"frame": header, "parts": [[edge, target, schema bytes, batch bytes], ...], "last": bool}``; only the
+  first listing of a frame has the header. Parts start at multiples of ``ALIGNMENT``. A batch above
+  ``INLINE_BYTES`` ends its listing and is not in it;
+* a *continuation* is a Flight record batch and holds the next bytes of that one large batch.
+
+Small messages are copied into the listing, because one small gRPC message is quicker than anything clever.
+Large ones are sent as zero-copy slices of the serialised buffer, and put together in an aligned buffer that
+the received batch then lives in.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from penstock.errors import PipelineError
+from penstock.schedule.message import Message
+
+__all__ = [
+    "CARRIER",
+    "CHUNK_BYTES",
+    "Chunk",
+    "Frame",
+    "FrameReader",
+    "chunks_of",
+    "read_frame",
+    "write_frame",
+]
+
+CARRIER = pa.schema([pa.field("bytes", pa.uint8(), nullable=False)])
+ALIGNMENT = 64
+CHUNK_BYTES = 16 << 20
+INLINE_BYTES = 1 << 20
+_LENGTH = struct.Struct("<I")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One logical message: who, what and when in the header, data in the messages."""
+
+    header: Mapping[str, Any]
+    messages: Sequence[Message] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one Flight write carries: a listing or a continuation, never both."""
+
+    listing: bytes | None = None
+    continuation: pa.Buffer | None = None
+
+
+def _padding(length: int) -> bytes:
+    return bytes(-length % ALIGNMENT)
+
+
+def _listing(
+    header: Mapping[str, Any] | None, parts: list[list[int]], pieces: list[Any], last: bool
+) -> Chunk:
+    content: dict[str, Any] = {"parts": parts, "last": last}
+    if header is not None:
+        content["frame"] = header
+    text = json.dumps(content).encode()
+    prefix = _LENGTH.pack(len(text)) + text
+    return Chunk(listing=b"".join([prefix, _padding(len(prefix)), *pieces]) if pieces else prefix)
+
+
+def chunks_of(frame: Frame) -> Iterator[Chunk]:
+    """Cut a frame into chunks, serialising each message only when its turn comes."""
+    header: Mapping[str, Any] | None = frame.header
+    parts: list[list[int]] = []
+    pieces: list[Any] = []
+    size = 0
+    for position, message in enumerate(frame.messages, start=1):
+        schema, body = message.batch.schema.serialize(), message.batch.serialize()
+        if size > CHUNK_BYTES // 2:
+            yield _listing(header, parts, pieces, last=False)
+            header, parts, pieces, size = None, [], [], 0
+        parts.append([message.edge, message.target, schema.size, body.size])
+        pieces += [schema, _padding(schema.size)]
+        size += schema.size
+        if body.size <= INLINE_BYTES:
+            pieces += [body, _padding(body.size)]
+            size += body.size
+            continue
+        yield _listing(header, parts, pieces, last=position == len(frame.messages))
+        header, parts, pieces, size = None, [], [], 0
+        for start in range(0, body.size, CHUNK_BYTES):
+            yield Chunk(continuation=body.slice(start, min(CHUNK_BYTES, body.size - start)))
+    if header is not None or parts:
+        yield _listing(header, parts, pieces, last=True)
+
+
+@lru_cache(maxsize=1024)
+def _schema_from(encoded: bytes) -> pa.Schema:
+    """The same few schemas arrive at every step; parsing each once also makes them one shared object."""
+    return pa.ipc.read_schema(pa.py_buffer(encoded))
+
+
+class FrameReader:
+    """Puts the chunks of one stream together again; ``feed`` returns a frame when it is complete."""
+
+    def __init__(self) -> None:
+        self._header: Mapping[str, Any] | None = None
+        self._messages: list[Message] = []
+        self._last = False
+        self._large: tuple[int, int, pa.Schema, pa.Buffer] | None = None
+        self._filled = 0
+
+    def feed(self, chunk: Chunk) -> Frame | None:
+        if chunk.listing is not None:
+            self._list(chunk.listing)
+        else:
+            self._continue(chunk.continuation)
+        if not self._last or self._large is not None:
+            return None
+        assert self._header is not None
+        frame = Frame(self._header, tuple(self._messages))
+        self._header, self._messages, self._last = None, [], False
+        return frame
+
+    def _list(self, listing: bytes) -> None:
+        at = _LENGTH.size + _LENGTH.unpack_from(listing)[0]
+        content = json.loads(listing[_LENGTH.size : at])
+        if self._large is not None or ("frame" in content) != (self._header is None):
+            raise PipelineError("a message between workers is out of order; this is a defect of Penstock")
+        if self._header is None:
+            self._header = content["frame"]
+        self._last = content["last"]
+        # Bytes of Python are aligned; memory of gRPC need not be, and kernels want numbers at their place.
+        payload = pa.py_buffer(listing)
+        at += -at % ALIGNMENT
+        for edge, target, schema_size, size in content["parts"]:
+            schema = _schema_from(listing[at : at + schema_size])
+            at += schema_size + -schema_size % ALIGNMENT
+            if size <= INLINE_BYTES:
+                batch = pa.ipc.read_record_batch(payload.slice(at, size), schema)
+                self._messages.append(Message(edge, target, batch))
+                at += size + -size % ALIGNMENT
+            else:
+                self._large, self._filled = (edge, target, schema, pa.allocate_buffer(size)), 0
+
+    def _continue(self, payload: pa.Buffer | None) -> None:
+        if self._large is None or payload is None:
+            raise PipelineError("a message between workers is out of order; this is a defect of Penstock")
+        edge, target, schema, body = self._large
+        end = self._filled + payload.size
+        memoryview(body)[self._filled : end] = memoryview(payload)
+        self._filled = end
+        if end == body.size:
+            self._messages.append(Message(edge, target, pa.ipc.read_record_batch(body, schema)))
+            self._large = None
+
+
+def write_frame(writer: flight.MetadataRecordBatchWriter, frame: Frame) -> None:
+    """Write a frame to a stream begun with :data:`CARRIER`. Blocks while the receiver's window is full."""
+    for chunk in chunks_of(frame):
+        if chunk.listing is not None:
+            writer.write_metadata(chunk.listing)
+            continue
+        assert chunk.continuation is not None
+        column = pa.Array.from_buffers(pa.uint8(), chunk.continuation.size, [None, chunk.continuation])
+        writer.write_batch(pa.RecordBatch.from_arrays([column], schema=CARRIER))
+
+
+def read_frame(reader: flight.MetadataRecordBatchReader, frames: FrameReader) -> Frame | None:
+    """The next frame of a stream, None at its end. Raises what Flight raises when the stream breaks."""
+    while True:
+        try:
+            received = reader.read_chunk()
+        except StopIteration:
+            return None
+        if received.app_metadata is not None:
+            frame = frames.feed(Chunk(listing=received.app_metadata.to_pybytes()))
+        else:
+            frame = frames.feed(Chunk(continuation=received.data.column(0).buffers()[1]))
+        if frame is not None:
+            return frame
