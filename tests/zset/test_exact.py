@@ -233,7 +233,8 @@ def test_any_limbs_join_to_their_exact_value(rows: list[tuple[int, int, int, int
 @pytest.mark.parametrize("precision", [1, 9, 18, 19, 20, 37, 38])
 def test_a_decimal_total_fits_up_to_its_last_digit(precision: int) -> None:
     bound = 10**precision
-    values = [bound - 1, bound, -bound + 1, -bound, bound >> 64 << 64, -(bound >> 64 << 64)]
+    values = [bound - 1, bound, -bound + 1, -bound]
+    values += [sign * (upper << 64) for sign in (1, -1) for upper in ((bound >> 64), (bound >> 64) + 1)]
     digits = [[(value >> (32 * i)) & 0xFFFFFFFF for i in range(3)] + [value >> 96] for value in values]
     sums = {f"limb:{i}": np.array([row[i] for row in digits]) for i in range(4)}
     array, overflow = join_integers(sums, len(values), pa.decimal128(precision, 0))

@@ -160,6 +160,7 @@ def test_column_position_and_seed_matter() -> None:
     assert hashes_of(one, two) != hashes_of(two, one)
     assert hashes_of(one, one) != hashes_of(one)
     assert hashes_of(one, pa.nulls(1)) != hashes_of(pa.nulls(1), one)
+    assert hashes_of(one, pa.nulls(1)) != hashes_of(one)
     for other in (HashSeed(SEED.hi ^ 1, SEED.lo), HashSeed(SEED.hi, SEED.lo ^ 1)):
         (left,), (right,) = hashes_of(one), hashes_of(one, seed=other)
         assert left[0] != right[0]

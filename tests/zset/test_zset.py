@@ -77,6 +77,13 @@ def test_consolidated_rows_stand_where_they_first_appeared_under_every_seed() ->
         assert merged.weights.tolist() == [2, 3]
 
 
+def test_first_appearance_survives_a_sort_that_is_not_stable() -> None:
+    values = np.random.default_rng(7).integers(0, 50, 20_000)
+    merged = numbers(values.tolist(), [1] * len(values)).consolidate(SEED)
+    assert merged.columns[0].to_pylist() == list(dict.fromkeys(values.tolist()))
+    assert merged.weights.tolist() == [int((values == v).sum()) for v in dict.fromkeys(values.tolist())]
+
+
 def test_consolidating_distinct_rows_copies_nothing() -> None:
     zset = numbers([1, 2, 3], [1, -1, 2])
     assert zset.consolidate(SEED).columns[0] is zset.columns[0]
