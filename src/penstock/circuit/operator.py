@@ -89,6 +89,12 @@ class Operator(ABC):
         return False
 
     @property
+    def fan(self) -> int:
+        """How many batches of similar size the operator's arrangements may have (see ``Spine``): few where
+        steps look rows up in them, more where they are only read as a whole."""
+        return 2
+
+    @property
     def arranged(self) -> bool:
         """Whether the output is an :class:`Arranged`, integrated in arrangement 0."""
         return False

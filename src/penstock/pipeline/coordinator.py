@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program
-from penstock.errors import PipelineError, WorkerLost
+from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.pipeline.reports import StepReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
@@ -61,27 +62,29 @@ class Coordinator:
     def open(self) -> None:
         """Starts the workers at the newest version and runs the logged steps since."""
         self.store.open_log()
-        opening = sorted(set(self.program.slots) - set(self.store.body["arrangements"]))
-        self._start(opening)
-        if opening or self.store.body["catalog"] != self._catalog:
-            self.commit()
-        self._replay()
+        try:
+            self._bring_up()
+        except WorkerLost as loss:
+            self._recover(loss)
 
-    def _start(self, opening: list[str]) -> None:
-        """Workers at the newest version; new arrangements are filled from the tables as they are there."""
+    def _bring_up(self) -> None:
+        """Workers at the newest version, arrangements that it lacks filled from the tables as they are there
+        and made a version at once, then the logged steps."""
         self.step = self.store.step
+        opening = sorted(set(self.program.slots) - set(self.store.body["arrangements"]))
         self.runtime.open({**self.store.body, "opening": opening})
         if opening:
             self.runtime.step(self.step, [])
-            self._accept(self.step, time.time_ns() // 1000)
-
-    def _replay(self) -> None:
+            self.runtime.accept()
+            self.times.setdefault(self.step, time.time_ns() // 1000)
+        if opening or self.store.body["catalog"] != self._catalog:
+            self._commit()
         for step, buffer in self.store.recorded(self.step):
             inputs = StepInput.from_buffer(buffer, self._schemas)
             self.runtime.step(step, inputs.messages(self.program, self.layout))
             self._accept(step, inputs.at_us)
             if self.runtime.commits_every_step:
-                self.commit()
+                self._commit()
 
     def _accept(self, step: int, at_us: int) -> None:
         self.runtime.accept()
@@ -95,11 +98,11 @@ class Coordinator:
             _log.warning("a worker was lost (%s); starting the next gang, attempt %d", loss, attempt)
             try:
                 self.runtime.close()
-                self._start([])
-                self._replay()
+                self._bring_up()
                 return
             except WorkerLost as again:
                 loss = again
+        self.runtime.close()
         raise PipelineError(
             f"workers were lost {RESTARTS_IN_A_ROW} times in a row: {loss}. "
             "The state is safe in the storage; look at the executors' logs, then run the pipeline again"
@@ -110,24 +113,30 @@ class Coordinator:
     def run_step(self, inputs: StepInput) -> StepReport:
         """One step. Raises what a worker raised on bad data; then the step did not happen."""
         started = time.perf_counter()
-        step = self.step + 1
+        if self.runtime.commits_every_step and self.step > self.store.step:
+            self.commit()  # the last attempt at it failed
         messages = inputs.messages(self.program, self.layout)
         try:
-            replies = self.runtime.step(step, messages)
+            replies = self.runtime.step(self.step + 1, messages)
         except WorkerLost as loss:
             self._recover(loss)
-            replies = self.runtime.step(step, messages)
+            replies = self.runtime.step(self.step + 1, messages)
+        step = self.step + 1
         ran = time.perf_counter()
         try:
             self.store.record(step, inputs.to_parts())
         except BaseException:
-            self.runtime.abort()
+            with suppress(WorkerLost):  # then the next step finds out; what matters now is the record
+                self.runtime.abort()
             raise
-        self._accept(step, inputs.at_us)
+        try:
+            self._accept(step, inputs.at_us)
+        except WorkerLost as loss:
+            self._recover(loss)  # the step is in the log: it happens there
         logged = time.perf_counter()
         due = self.runtime.commits_every_step or self._since_commit_s() >= self._commit_interval_s
         if due:
-            self.commit()
+            self._commit_after(step)
         ended = time.perf_counter()
         return StepReport(
             step=step,
@@ -150,14 +159,26 @@ class Coordinator:
     def _since_commit_s(self) -> float:
         return time.monotonic() - self._committed_at
 
+    def _commit_after(self, step: int) -> None:
+        """A commit whose failure must not look like the failure of the step."""
+        try:
+            self.commit()
+        except PenstockError as error:
+            raise PipelineError(
+                f"step {step} is done and safe in the input log, but no version could be made of it: {error}"
+            ) from error
+
     def commit(self) -> None:
         """Makes the state as of the last accepted step a version."""
-        version = self.store.version + 1
         try:
-            replies = self.runtime.commit(version)
+            self._commit()
         except WorkerLost as loss:
             self._recover(loss)
-            replies = self.runtime.commit(version)
+            self._commit()
+
+    def _commit(self) -> None:
+        version = self.store.version + 1
+        replies = self.runtime.commit(version)
         body = self._body(replies)
         self.store.commit(body)
         self.runtime.committed(version, body)
@@ -204,6 +225,7 @@ class Coordinator:
 
     def recent_changes(self, view: str, since: int) -> pa.Table:
         """The changes of a view after ``since`` that are not in a version yet."""
+        since = max(since, self.store.step)
         try:
             return self.runtime.changes(view, since)
         except WorkerLost as loss:

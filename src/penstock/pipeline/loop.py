@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, PipelineError
 from penstock.pipeline.machine import Machine, Phase
 
 __all__ = ["Loop"]
@@ -15,6 +15,7 @@ class Loop:
     """Calls ``step`` whenever ``ready`` says there is something to do, until paused or stopped.
 
     A step that fails on bad input is given to ``on_error`` and the loop goes on: the step did not happen.
+    After an error that is not one of Penstock's own the loop ends.
     """
 
     def __init__(
@@ -77,14 +78,30 @@ class Loop:
                 if not (self._machine.may_step and self._ready()):
                     self._changed.wait(self._interval_s)
                     continue
-            self._one_step()
+            if not self._one_step():
+                return
 
-    def _one_step(self) -> None:
+    def _one_step(self) -> bool:
+        """One step; whether the loop can go on after it."""
         try:
             done = self._step()
         except PenstockError as error:
             self._on_error(error)
-            return
+            return True
+        except BaseException as error:
+            # Nothing is known about the state any more: the loop ends, and whoever waits for it learns why.
+            self._on_error(_ended(error))
+            with self._changed:
+                self._machine = self._machine.stop().reached(self._machine.step)
+                self._changed.notify_all()
+            return False
         with self._changed:
             self._machine = self._machine.reached(done)
             self._changed.notify_all()
+        return True
+
+
+def _ended(error: BaseException) -> PipelineError:
+    problem = PipelineError(f"the loop ended with an unexpected error: {type(error).__name__}: {error}")
+    problem.__cause__ = error
+    return problem

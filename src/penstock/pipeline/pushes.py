@@ -44,14 +44,22 @@ class Pushes:
 
     def add(self, table: TableSchema, rows: pa.RecordBatch, operation: int) -> None:
         """Queues rows for the next step."""
+        self._refuse_mixing(table, {name for name, _ in self._files})
         push = Push(table, pushed(table, rows, operation, self._seed))
         with self._lock:
             self._waiting.append(push)
 
     def add_file(self, table: TableSchema, file: FileInput) -> None:
-        """Queues a file to be read in the next step, before what is pushed."""
+        """Queues a file to be read in the next step."""
+        self._refuse_mixing(table, {push.table.name for push in self._waiting})
         with self._lock:
             self._files.append((table.name, file))
+
+    @staticmethod
+    def _refuse_mixing(table: TableSchema, others: set[str]) -> None:
+        """Of two rows with one key the later one counts, and between a file and a push there is no order."""
+        if table.keyed and table.name in others:
+            raise InputError(table.name, "a file and pushed rows cannot go into one step; step in between")
 
     def take(self) -> tuple[list[Push], list[tuple[str, FileInput]]]:
         """Everything that waits: rows and files."""

@@ -70,8 +70,14 @@ class PipelineStore:
             self._log = None
 
     def record(self, step: int, parts: Sequence[Any]) -> None:
-        """Makes the input of a step durable."""
+        """Makes the input of a step durable. A step has one input for ever, so its number must be new."""
         assert self._log is not None
+        last = self._log.last_step
+        if last is not None and step <= last:
+            raise PipelineError(
+                f"step {step} cannot be recorded: the input log goes up to step {last} already; "
+                "open the pipeline again, which runs the logged steps first"
+            )
         self._log.append(step, parts)
 
     def recorded(self, after: int) -> Iterator[tuple[int, pa.Buffer]]:

@@ -1,7 +1,7 @@
 """Running a program inside one worker: handoffs, levels, state, commit."""
 
 from penstock.schedule.handoff import Handoff
-from penstock.schedule.message import Message, input_edge
+from penstock.schedule.message import Message, first_level, input_edge
 from penstock.schedule.worker import STEP_COLUMN, Worker
 
-__all__ = ["STEP_COLUMN", "Handoff", "Message", "Worker", "input_edge"]
+__all__ = ["STEP_COLUMN", "Handoff", "Message", "Worker", "first_level", "input_edge"]

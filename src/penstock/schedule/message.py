@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-__all__ = ["Message", "file_edge", "input_edge", "is_file_edge"]
+__all__ = ["FILE_LEVEL", "Message", "file_edge", "first_level", "input_edge", "is_file_edge"]
+
+FILE_LEVEL = -1
 
 _FILES = 1 << 20  # more nodes than a circuit ever has
 
@@ -34,5 +37,10 @@ def file_edge(node: int) -> int:
 
 
 def is_file_edge(edge: int) -> bool:
-    """Whether a message on this edge names files: then the step starts one level earlier, to read them."""
+    """Whether a message on this edge names files."""
     return edge < -_FILES
+
+
+def first_level(inputs: Iterable[Message]) -> int:
+    """The level a step with these inputs starts at: files are read in a level of their own before 0."""
+    return FILE_LEVEL if any(is_file_edge(message.edge) for message in inputs) else 0

@@ -39,16 +39,21 @@ class Arrangements:
     """All arrangements of one worker. A name that the manifest does not know is an empty arrangement."""
 
     def __init__(
-        self, backend: Backend, layout: Layout, worker: int, stored: Mapping[str, Sequence[Mapping[str, Any]]]
+        self,
+        backend: Backend,
+        layout: Layout,
+        worker: int,
+        stored: Mapping[str, Sequence[Mapping[str, Any]]],
+        fans: Mapping[str, int],
     ) -> None:
-        self._backend, self._layout, self._worker = backend, layout, worker
+        self._backend, self._layout, self._worker, self._fans = backend, layout, worker, fans
         self._stored = stored
         self._spines: dict[str, Spine] = {}
 
     def spine(self, slot: str) -> Spine:
         """The arrangement's spine, opened on first use."""
         if slot not in self._spines:
-            spine = Spine()
+            spine = Spine(self._fans.get(slot, 2))
             for ref in sorted(self._stored.get(slot, ()), key=lambda r: r["start"] - r["stop"]):
                 self._load(spine, BatchRef(ref["segment"], ref["entry"], ref["start"], ref["stop"]))
             self._spines[slot] = spine

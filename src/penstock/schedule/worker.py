@@ -29,16 +29,15 @@ from penstock.circuit.program import Edge, Fragment, Program
 from penstock.errors import EvaluationError, PipelineError
 from penstock.schedule.files import FileShare
 from penstock.schedule.handoff import Handoff
-from penstock.schedule.message import Message, file_edge, input_edge, is_file_edge
+from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge
 from penstock.schedule.state import Arrangements
 from penstock.storage import Backend, open_backend
 from penstock.trace import Batch
 from penstock.zset import Hashes, HashSeed, ZSet
 
-__all__ = ["FILE_LEVEL", "STEP_COLUMN", "Worker", "make_worker"]
+__all__ = ["STEP_COLUMN", "Worker", "make_worker"]
 
 STEP_COLUMN = "_step"
-FILE_LEVEL = -1
 
 
 class Worker:
@@ -54,7 +53,7 @@ class Worker:
             backend,
             seed,
         )
-        self._arrangements = Arrangements(backend, layout, worker, {})
+        self._arrangements = Arrangements(backend, layout, worker, {}, {})
         self._opening: frozenset[str] = frozenset()
         self._inputs: dict[int, list[Edge]] = defaultdict(list)
         self._outputs: dict[int, list[Edge]] = defaultdict(list)
@@ -87,9 +86,9 @@ class Worker:
     def open(self, body: Mapping[str, Any]) -> None:
         """Opens the state that a manifest names. ``body["opening"]`` lists arrangements that are new:
         if there are any, the next step fills them from the tables and takes no input."""
-        self._arrangements = Arrangements(
-            self.backend, self.layout, self.worker, body.get("arrangements", {})
-        )
+        fans = {slot: node.operator.fan for slot, node in self.program.slots.items()}
+        stored = body.get("arrangements", {})
+        self._arrangements = Arrangements(self.backend, self.layout, self.worker, stored, fans)
         self._opening = frozenset(body.get("opening", ()))
         self._changes.clear()
         self._written = (0, {})
@@ -109,7 +108,7 @@ class Worker:
         if level == FILE_LEVEL:
             return self._read_files()
         if level == 0:
-            inbox = [*inbox, *self._pushed]  # what was read from files comes before what was pushed
+            inbox = [*inbox, *self._pushed]
         outbox = self._receive(inbox, level)
         for fragment in self.program.fragments_at(level):
             self._run(fragment, outbox)
@@ -202,8 +201,9 @@ class Worker:
         return onward
 
     def _read_files(self) -> list[Message]:
-        """The level before the first: reads this worker's shares and sends every row to its owner."""
-        outbox: list[Message] = []
+        """The level before the first: reads this worker's shares and sends every row to its owner. What was
+        pushed is handed on to level 0."""
+        outbox, self._pushed = self._pushed, []
         for name, node in self.program.circuit.tables.items():
             table = self.program.circuit.nodes[node].operator
             assert isinstance(table, Table | AppendTable)

@@ -1,9 +1,10 @@
 """The process that Spark forks Python workers from, with everything imported once.
 
-Spark starts ``python -m <this module>`` in place of ``pyspark.daemon`` (setting ``spark.python.daemon.module``,
-made by :func:`~penstock.spark.session.find_or_make_session`). A forked worker then starts in milliseconds and not
-in the seconds that importing Arrow, NumPy and Penstock take for each. Imports start neither threads that a
-child would miss nor gRPC, so forking after them is safe; Flight is only used inside tasks.
+Spark starts ``python -m <this module>`` in place of ``pyspark.daemon`` (the setting is made by
+:func:`~penstock.spark.session.find_or_make_session`). A forked worker then starts in milliseconds and not in
+the seconds that importing Arrow, NumPy and Penstock takes in each. Forking after imports is safe: gRPC does
+not start before Flight is used, which happens inside tasks only, and NumPy and Arrow look after their own
+threads when a process forks.
 """
 
 from __future__ import annotations

@@ -101,7 +101,10 @@ class Exchange:
                 continue
             client = connect(location)
             self._clients.append(client)
-            self._writers[peer], _ = client.do_put(hello, CARRIER, call_options(self._secret))
+            try:
+                self._writers[peer], _ = client.do_put(hello, CARRIER, call_options(self._secret))
+            except (flight.FlightError, OSError) as error:
+                raise self._unreachable(peer) from error
 
     def swap(self, sequence: int, level: int, outgoing: Sequence[Message]) -> list[Message]:
         """Send what goes to others, return what comes to this worker: ordered by source, then as sent."""
@@ -147,7 +150,10 @@ class Exchange:
         try:
             write_frame(writer, frame)
         except (flight.FlightError, OSError) as error:
-            raise WorkerLost(f"worker {peer} cannot be reached by worker {self._worker}") from error
+            raise self._unreachable(peer) from error
+
+    def _unreachable(self, peer: int) -> WorkerLost:
+        return WorkerLost(f"worker {peer} cannot be reached by worker {self._worker}")
 
     def _await(self, source: int, sequence: int, level: int) -> Sequence[Message]:
         assert self._server is not None

@@ -15,7 +15,7 @@ from typing import Any
 import penstock.errors as errors
 from penstock.errors import PenstockError, PipelineError
 
-__all__ = ["describe_fault", "rebuild_fault"]
+__all__ = ["describe_fault", "rebuild_fault", "spark_reason"]
 
 
 def _jsonable(value: object) -> object:
@@ -45,3 +45,8 @@ def rebuild_fault(fault: Mapping[str, Any], worker: int) -> PenstockError:
     Exception.__init__(error, fault["message"])
     vars(error).update(fault["attributes"])
     return error
+
+
+def spark_reason(error: BaseException) -> str:
+    """What Spark says went wrong, without the stack of the JVM: that tells a user nothing."""
+    return "\n".join(line for line in str(error).splitlines() if not line.startswith(("\tat ", "\t...")))

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem, PenstockError, WorkerLost
 from penstock.schedule.message import Message
-from penstock.spark.faults import rebuild_fault
+from penstock.spark.faults import rebuild_fault, spark_reason
 from penstock.spark.member import Invitation, take_part
 from penstock.spark.rendezvous import Event, Link, Rendezvous
 from penstock.spark.runtime import Crew
@@ -171,7 +171,7 @@ class Gang:
     def _loss(self, event: Event) -> PenstockError:
         self.alive = False
         if event.worker == _JOB:
-            reason = f": {self._failure}" if self._failure is not None else ""
+            reason = f": {spark_reason(self._failure)}" if self._failure is not None else ""
             return WorkerLost(f"the Spark job of the workers has ended{reason}")
         process = self._links[event.worker].process if self._links else "while starting"
         return WorkerLost(f"worker {event.worker} ({process}) died")

@@ -128,6 +128,8 @@ class _Member:
             try:
                 self._settle(header.get("settle"))
                 reply, messages = self._commands[header["do"]](header, command.messages)
+            except WorkerLost as loss:
+                reply, messages = {"lost": str(loss)}, ()
             except Exception as error:  # whatever it is, the driver must hear of it
                 reply, messages = {"fault": describe_fault(error)}, ()
             envelope = {"generation": self._generation, "sequence": header["sequence"]}
@@ -162,11 +164,11 @@ class _Member:
 
     def _step(self, header: Mapping[str, Any], inputs: Sequence[Message]) -> Reply:
         worker, sequence, last = self._worker, header["sequence"], self._crew.levels - 1
-        level = 0
+        level = first = header["first"]
         try:
             worker.begin(header["step"], inputs)
             inbox: list[Message] = []
-            for level in range(self._crew.levels):
+            for level in range(first, self._crew.levels):
                 outgoing = worker.run_level(level, inbox)
                 if level < last:
                     inbox = self._exchange.swap(sequence, level, outgoing)
@@ -176,8 +178,8 @@ class _Member:
         except Poisoned:
             worker.abort()
             return {"poisoned": True}, ()
-        except WorkerLost as error:
-            return {"lost": str(error)}, ()
+        except WorkerLost:
+            raise
         except Exception as error:
             worker.abort()
             if level < last:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, PipelineError, WorkerLost
-from penstock.schedule.message import Message
+from penstock.schedule.message import Message, first_level
 from penstock.spark.gang import Gang
 from penstock.spark.runtime import Crew
 from penstock.spark.wire import Frame
@@ -55,7 +55,7 @@ class ResidentRuntime:
             boxes[message.target].append(message)
         self._pending = True
         try:
-            replies = self._ask("step", boxes, step=step)
+            replies = self._ask("step", boxes, step=step, first=first_level(inputs))
         except WorkerLost:
             raise
         except PenstockError:

@@ -21,8 +21,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.errors import PipelineError, WorkerLost
-from penstock.schedule.message import Message
-from penstock.spark.faults import rebuild_fault
+from penstock.schedule.message import Message, first_level
+from penstock.spark.faults import rebuild_fault, spark_reason
 from penstock.spark.rows import ROW_DDL, Row, decode_batch, encode_batch, json_row, message_rows, pack, unpack
 from penstock.spark.runtime import Crew
 from penstock.spark.session import require_classic
@@ -71,10 +71,12 @@ class StagedRuntime:
             raise PipelineError("the last step was not settled and committed")
         body = self._opened
         stage = (self._crew, json.dumps(body), self._version + 1, step)
-        # A step that fills new arrangements has no input, and still is anything but tiny.
-        tiny = not body.get("opening") and sum(m.batch.nbytes for m in inputs) <= self._tiny_bytes
+        first = first_level(inputs)
+        # A step that fills new arrangements has no input, one that reads files a short one: neither is tiny.
+        small = sum(m.batch.nbytes for m in inputs) <= self._tiny_bytes
+        tiny = small and first == 0 and not body.get("opening")
         tasks: list[Task] = (
-            [Together(*stage)] if tiny else [Level(*stage, n) for n in range(self._crew.levels)]
+            [Together(*stage)] if tiny else [Level(*stage, n, first) for n in range(first, self._crew.levels)]
         )
         rows = self._run(f"step {step}", inputs, tasks, 1 if tiny else self._crew.workers)
         _raise_error(rows)
@@ -142,11 +144,11 @@ class StagedRuntime:
 
 def _translated(error: Exception) -> WorkerLost | PipelineError:
     """Spark's error as ours: a process that died may be replaced, anything else may not be retried."""
-    lines = str(error).splitlines()
-    for line in lines:
+    reason = spark_reason(error)
+    for line in reason.splitlines():
         if any(death in line for death in _DEATHS):
             return WorkerLost(f"a worker died: {line.strip()}")
-    return PipelineError("the Spark job of a step failed: " + "\n".join(lines))
+    return PipelineError(f"the Spark job of a step failed: {reason}")
 
 
 def _raise_error(rows: Sequence[Row]) -> None:

@@ -43,9 +43,10 @@ class _Stage:
 
 @dataclass(frozen=True, slots=True)
 class Level(_Stage):
-    """One level on the workers whose rows a task receives."""
+    """One level on the workers whose rows a task receives; the first one gets the step's inputs."""
 
     level: int
+    first: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = unpack(batches)
@@ -68,8 +69,9 @@ class Level(_Stage):
     def _work(self, index: int, inbox: Sequence[Message]) -> list[Row]:
         worker = self.crew.factory(index)
         worker.open(json.loads(self.body))
-        worker.begin(self.step, inbox if self.level == 0 else ())
-        outgoing = worker.run_level(self.level, () if self.level == 0 else inbox)
+        begins = self.level == self.first
+        worker.begin(self.step, inbox if begins else ())
+        outgoing = worker.run_level(self.level, () if begins else inbox)
         if outgoing and self.level == self.crew.levels - 1:
             raise PipelineError("the last level has nobody to send to; this is a defect of Penstock")
         report = worker.finish()

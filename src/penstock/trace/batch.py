@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -130,20 +131,55 @@ def build_batch(
     sums: Mapping[str, Weights] | None = None,
     *,
     ordered: Ordered = None,
+    presorted: bool = False,
 ) -> Batch:
     """Sorts and consolidates rows into a batch.
 
-    One argsort of one word. Only rows whose word is shared with a neighbour (the same row twice, an
-    ordered tie, or a rare collision) are looked at again.
+    One argsort of one word. Only rows whose word is shared by a different row (an ordered tie, or a rare
+    collision) are looked at again. ``presorted`` says that the rows are a few sorted runs, which a stable
+    sort merges in one pass; on rows in no order it would be the slower one.
     """
     sums = sums or {}
     if len(order) == 0:
         return Batch(order, key_lo, row_lo, weights, tuple(values), sums, ordered)
-    perm = np.argsort(order, kind="stable")
+    perm = np.argsort(order, kind="stable" if presorted else None)
     word = order[perm]
     tied = word[1:] == word[:-1]
     if not tied.any():
         return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=True)
+    same = tied & _same_identity(perm, key_lo, row_lo)
+    if not np.array_equal(same, tied):
+        _settle_ties(perm, word, tied, key_lo, row_lo, values, ordered)
+        same = tied & _same_identity(perm, key_lo, row_lo)
+    if not same.any():
+        return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=True)
+    starts = np.flatnonzero(np.concatenate(([True], ~same)))
+    weights = np.add.reduceat(weights[perm], starts)
+    sums = {name: np.add.reduceat(total[perm], starts) for name, total in sums.items()}
+    perm, word = perm[starts], word[starts]
+    return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=False)
+
+
+def _same_identity(perm: NDArray[np.int64], key_lo: Words, row_lo: Words | None) -> NDArray[np.bool_]:
+    """Whether each row has the second lanes of the row before it."""
+    key = key_lo[perm]
+    same: NDArray[np.bool_] = key[1:] == key[:-1]
+    if row_lo is not None:
+        row = row_lo[perm]
+        same &= row[1:] == row[:-1]
+    return same
+
+
+def _settle_ties(
+    perm: NDArray[np.int64],
+    word: Words,
+    tied: NDArray[np.bool_],
+    key_lo: Words,
+    row_lo: Words | None,
+    values: Sequence[pa.Array],
+    ordered: Ordered,
+) -> None:
+    """Sorts the rows that share their word, in place: by value if ordered, and equal rows side by side."""
     rows = np.flatnonzero(np.concatenate(([False], tied)) | np.concatenate((tied, [False])))
     candidates = perm[rows]
     if ordered:
@@ -154,17 +190,6 @@ def build_batch(
     else:
         inner = np.lexsort((row_lo[candidates], key_lo[candidates], word[rows]))
     perm[rows] = candidates[inner]
-    same = tied.copy()
-    same &= key_lo[perm[1:]] == key_lo[perm[:-1]]
-    if row_lo is not None:
-        same &= row_lo[perm[1:]] == row_lo[perm[:-1]]
-    if not same.any():
-        return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=True)
-    starts = np.flatnonzero(np.concatenate(([True], ~same)))
-    weights = np.add.reduceat(weights[perm], starts)
-    sums = {name: np.add.reduceat(total[perm], starts) for name, total in sums.items()}
-    perm, word = perm[starts], word[starts]
-    return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=False)
 
 
 def _take(
@@ -204,12 +229,29 @@ def _take(
 
 
 def merge_batches(batches: Sequence[Batch]) -> Batch:
-    """One batch with the sum of all. The stable sort inside finds the sorted runs and merges them."""
+    """One batch with the sum of all. Batches of disjoint ranges are only put one after the other."""
     if len(batches) == 1:
         return batches[0]
-    first = batches[0]
-    names = _union_of_names(batch.sums for batch in batches)
+    batches = sorted((b for b in batches if len(b)), key=lambda batch: batch.order[0]) or batches[:1]
+    whole = _concatenated(batches)
+    if all(a.order[-1] < b.order[0] for a, b in pairwise(batches)):
+        return whole
     return build_batch(
+        whole.order,
+        whole.key_lo,
+        whole.row_lo,
+        whole.weights,
+        whole.values,
+        whole.sums,
+        ordered=whole.ordered,
+        presorted=True,
+    )
+
+
+def _concatenated(batches: Sequence[Batch]) -> Batch:
+    """The rows of all batches, one batch after the other: not a batch itself unless they are disjoint."""
+    first = batches[0]
+    return Batch(
         np.concatenate([batch.order for batch in batches]),
         np.concatenate([batch.key_lo for batch in batches]),
         None if first.row_lo is None else np.concatenate([b.row_lo for b in batches if b.row_lo is not None]),
@@ -219,9 +261,9 @@ def merge_batches(batches: Sequence[Batch]) -> Batch:
             name: np.concatenate(
                 [b.sums[name] if name in b.sums else np.zeros(len(b), np.int64) for b in batches]
             )
-            for name in names
+            for name in _union_of_names(batch.sums for batch in batches)
         },
-        ordered=first.ordered,
+        first.ordered,
     )
 
 

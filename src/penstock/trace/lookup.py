@@ -22,6 +22,8 @@ __all__ = ["Matches", "lookup_first", "lookup_rows", "lookup_sums"]
 
 Indices = NDArray[np.int64]
 
+_AT_ONCE = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:
@@ -33,34 +35,32 @@ class Matches:
 
 
 def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
-    """All rows of each key, batch by batch. A row's true weight is the sum over batches."""
+    """All rows of each key, batch by batch. A row's true weight is the sum over batches.
+
+    A batch may come in several parts, so that however many rows match, few of them are held at a time."""
     low, high = key_range(keys)
     for batch in batches:
         start, stop = _bounds(batch, low, high)
-        probe, row = _expand(start, stop - start)
-        if len(row) == 0:
-            continue
-        own = batch.key_lo[row] == keys.lo[probe]
-        if not own.all():
-            probe, row = probe[own], row[own]
-        if len(row):
-            yield Matches(batch, probe, row)
+        for probe, row in _expand_in_parts(start, stop - start):
+            own = batch.key_lo[row] == keys.lo[probe]
+            if not own.all():
+                probe, row = probe[own], row[own]
+            if len(row):
+                yield Matches(batch, probe, row)
 
 
-def lookup_sums(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, dict[str, Indices]]:
+def lookup_sums(
+    batches: Sequence[Batch], keys: Hashes, rows: Words | None = None
+) -> tuple[Indices, dict[str, Indices]]:
     """The total weight and the total of every additive column of each key, where the key is the identity.
 
-    Works on batches without ``row_lo``, whose order word is the key's whole ``hi`` lane.
+    The ``hi`` lane of ``keys`` is the whole order word. In batches whose rows have an identity beside their
+    key, ``rows`` gives the second lane of the row's hash, and the totals are those of single rows.
     """
     weights = np.zeros(len(keys), np.int64)
     sums: dict[str, Indices] = {}
     for batch in batches:
-        start, stop = _bounds(batch, keys.hi, keys.hi)
-        probe, row = _expand(start, stop - start)
-        if len(row) == 0:
-            continue
-        own = batch.key_lo[row] == keys.lo[probe]
-        probe, row = probe[own], row[own]
+        probe, row = _exact(batch, keys, rows)
         # A consolidated batch holds a key once, and probes are distinct rows of the answer: plain
         # indexed addition is safe (no index occurs twice).
         weights[probe] += batch.weights[row]
@@ -149,8 +149,43 @@ def _first_per_owner(owner: Indices, position: Indices, flag: NDArray[np.bool_],
     return first
 
 
+def _exact(batch: Batch, keys: Hashes, rows: Words | None) -> tuple[Indices, Indices]:
+    """Probes whose identity is in the batch, and their rows, where the order word is the keys' ``hi`` lane.
+
+    One search is enough unless two rows share the word, which then takes the way of ranges."""
+    if len(batch) == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if bool((keys.hi[1:] >= keys.hi[:-1]).all()):
+        start = np.searchsorted(batch.order, keys.hi)
+    else:
+        perm = np.argsort(keys.hi)
+        start = np.empty(len(keys), np.int64)
+        start[perm] = np.searchsorted(batch.order, keys.hi[perm])
+    at = np.minimum(start, len(batch) - 1)
+    found = batch.order[at] == keys.hi
+    own = found & _is_own(batch, at, keys.lo, rows)
+    if not np.array_equal(own, found):
+        first, last = _bounds(batch, keys.hi, keys.hi)
+        probe, row = _expand(first, last - first)
+        mine = _is_own(batch, row, keys.lo[probe], None if rows is None else rows[probe])
+        return probe[mine], row[mine]
+    probe = np.flatnonzero(own)
+    return probe, at[probe]
+
+
+def _is_own(batch: Batch, row: Indices, key_lo: Words, row_lo: Words | None) -> NDArray[np.bool_]:
+    """Whether rows have the second lanes of their probes."""
+    own: NDArray[np.bool_] = batch.key_lo[row] == key_lo
+    if row_lo is not None:
+        assert batch.row_lo is not None
+        own &= batch.row_lo[row] == row_lo
+    return own
+
+
 def _bounds(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
     """First and one-past-last row of each probe's range of order words."""
+    if bool((low[1:] >= low[:-1]).all()):
+        return np.searchsorted(batch.order, low, "left"), np.searchsorted(batch.order, high, "right")
     perm = np.argsort(low)
     start = np.empty(len(low), np.int64)
     stop = np.empty(len(low), np.int64)
@@ -166,3 +201,17 @@ def _expand(start: Indices, size: Indices) -> tuple[Indices, Indices]:
     offset = np.cumsum(size) - size
     row = np.arange(total) - np.repeat(offset - start, size)
     return probe, row
+
+
+def _expand_in_parts(start: Indices, size: Indices) -> Iterator[tuple[Indices, Indices]]:
+    """The same in parts of bounded length: a cross join must not hold all pairs at the same time."""
+    total = int(size.sum())
+    if total <= _AT_ONCE:
+        if total:
+            yield _expand(start, size)
+        return
+    ends = np.cumsum(size)
+    for first in range(0, total, _AT_ONCE):
+        place = np.arange(first, min(first + _AT_ONCE, total))
+        probe = np.searchsorted(ends, place, "right")
+        yield probe, start[probe] + place - (ends[probe] - size[probe])

@@ -1,8 +1,8 @@
 """A spine: the integral of a stream of batches, kept as O(log n) immutable batches.
 
-Addition of Z-sets commutes, so the age of a batch does not matter and any two may merge. A new batch is
-merged with its neighbours while they are not at least twice its size: sizes stay geometric, a row is
-merged O(log n) times in its life, and a lookup searches O(log n) batches.
+Addition of Z-sets commutes, so the age of a batch does not matter and any two may merge. Batches of similar
+size are merged, so sizes stay geometric: a row is merged O(log n) times in its life, and a lookup searches
+O(log n) batches.
 
 A batch that a segment already holds has a :class:`BatchRef`; a batch made since (by a step or a merge)
 has none and is written by the next commit. Until the commit's manifest exists, the old batches stay on
@@ -40,9 +40,14 @@ class BatchRef:
 
 
 class Spine:
-    """The batches of one arrangement, largest first."""
+    """The batches of one arrangement, largest first.
 
-    def __init__(self) -> None:
+    ``fan`` batches of similar size are merged at once. Two keeps the number of batches that a lookup must
+    search smallest; more means less merging, for arrangements that are read now and then but not searched.
+    """
+
+    def __init__(self, fan: int = 2) -> None:
+        self._fan = fan
         self._batches: list[Batch] = []
         self._refs: list[BatchRef | None] = []
 
@@ -68,19 +73,30 @@ class Spine:
             self._refs.insert(place, ref)
 
     def insert(self, batch: Batch) -> None:
-        """Adds a batch, merging while sizes are not geometric."""
+        """Adds a batch, merging while there are ``fan`` of similar size."""
         if len(batch) == 0:
             return
-        group = [batch]
-        size = len(batch)
-        while self._batches and len(self._batches[-1]) < 2 * size:
-            size += len(self._batches[-1])
-            group.append(self._batches.pop())
-            self._refs.pop()
-        merged = merge_batches(group)
-        if len(merged):
-            self._batches.append(merged)
-            self._refs.append(None)
+        self._append(batch)
+        while (alike := self._alike()) >= self._fan:
+            merged = merge_batches(self._batches[-alike:])
+            del self._batches[-alike:], self._refs[-alike:]
+            if len(merged) == 0:
+                return
+            self._append(merged)
+
+    def _append(self, batch: Batch) -> None:
+        self._batches.append(batch)
+        self._refs.append(None)
+
+    def _alike(self) -> int:
+        """How many of the last batches are of similar size: less than ``fan`` times that of a later one."""
+        largest = count = 0
+        for batch in reversed(self._batches):
+            if count and len(batch) >= self._fan * largest:
+                break
+            largest = max(largest, len(batch))
+            count += 1
+        return count
 
     def stored(self, refs: dict[int, BatchRef]) -> None:
         """Notes where a commit wrote the batches at these positions."""

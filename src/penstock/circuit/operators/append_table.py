@@ -38,6 +38,10 @@ class AppendTable(Operator):
         return True
 
     @property
+    def fan(self) -> int:
+        return 64
+
+    @property
     def slots(self) -> int:
         return 1
 

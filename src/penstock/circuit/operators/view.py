@@ -24,6 +24,10 @@ class View(Operator):
     name: str
 
     @property
+    def fan(self) -> int:
+        return 8
+
+    @property
     def slots(self) -> int:
         return 1
 

@@ -1,0 +1,62 @@
+"""The 32-bit image of a value keeps the order of values, in both directions, for every type that has one."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.trace.order import exact_rank, order_image
+from penstock.zset.reference import canonical
+from tests.trace.reference import spark_order
+from tests.trace.samples import KINDS
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(deadline=None, max_examples=15)
+def test_smaller_values_never_have_a_later_image(kind: str, descending: bool, data: st.DataObject) -> None:
+    arrow_type, strategy = KINDS[kind]
+    values = data.draw(st.lists(strategy, max_size=25))
+    array = pa.array([*values[:1], *values], arrow_type)[len(values[:1]) :]  # a slice, as in stored batches
+    image = order_image(array, descending=descending).tolist()
+    assert all(0 <= word < 2**32 for word in image)
+    ranked = sorted(range(len(values)), key=lambda i: spark_order(canonical(values[i])), reverse=descending)
+    assert [image[i] for i in ranked] == sorted(image)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(deadline=None, max_examples=15)
+def test_equal_values_share_image_and_rank_and_others_differ_in_rank(kind: str, data: st.DataObject) -> None:
+    arrow_type, strategy = KINDS[kind]
+    values = data.draw(st.lists(strategy, min_size=1, max_size=12))
+    array = pa.array([*values, *values], arrow_type)
+    known = [canonical(value) for value in [*values, *values]]
+    for descending in (False, True):
+        image = order_image(array, descending=descending)
+        rank = exact_rank(array, descending=descending)
+        for i, one in enumerate(known):
+            for j, other in enumerate(known):
+                assert (rank[i] == rank[j]) == (one == other)
+                assert one != other or image[i] == image[j]
+
+
+def test_strings_that_differ_only_beyond_the_image_are_told_apart_by_rank() -> None:
+    array = pa.array(["abcdz", "abcda", "abcd", "abcda"])
+    assert len(set(order_image(array, descending=False).tolist())) == 1
+    assert exact_rank(array, descending=False).tolist() == [3, 2, 1, 2]
+    assert exact_rank(array, descending=True).tolist() == [1, 2, 3, 2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_values_have_no_images(kind: str) -> None:
+    arrow_type, _ = KINDS[kind]
+    for empty in (
+        pa.array([], arrow_type),
+        pa.nulls(3, arrow_type).drop_null(),
+        pa.nulls(3, arrow_type)[1:1],
+    ):
+        assert len(order_image(empty, descending=True)) == len(exact_rank(empty, descending=False)) == 0

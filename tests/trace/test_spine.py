@@ -1,0 +1,86 @@
+"""Spines: the sum of everything inserted, in logarithmically many batches of geometric sizes."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.trace import Batch, BatchRef, Spine, build_batch
+from tests.trace.reference import totals
+from tests.trace.samples import Entry, batch_of, entries
+
+
+def _of(words: np.ndarray[tuple[int], np.dtype[np.uint64]], weight: int = 1) -> Batch:
+    return build_batch(words, words, None, np.full(len(words), weight, np.int64))
+
+
+def _is_geometric(spine: Spine) -> bool:
+    sizes = [len(batch) for batch in spine.batches]
+    return all(larger >= 2 * smaller for larger, smaller in pairwise(sizes))
+
+
+@given(parts=st.lists(entries, max_size=12))
+@settings(deadline=None, max_examples=30)
+def test_a_spine_is_the_sum_of_what_was_inserted(parts: list[list[Entry]]) -> None:
+    batches = [batch_of(rows, by_row=True) for rows in parts]
+    spine = Spine()
+    for batch in batches:
+        spine.insert(batch)
+        assert _is_geometric(spine)
+    assert totals(spine.batches) == totals(batches)
+    whole = spine.merged()
+    assert totals([] if whole is None else [whole]) == totals(batches)
+    assert all(len(batch) for batch in spine.batches)
+
+
+def test_the_number_of_batches_grows_with_the_logarithm_of_the_rows() -> None:
+    rng = np.random.default_rng(2)
+    spine = Spine()
+    merged_rows = 0
+    for _ in range(400):
+        before = {id(batch) for batch in spine.batches}
+        spine.insert(_of(rng.integers(0, 2**63, int(rng.integers(1, 60)), dtype=np.uint64)))
+        merged_rows += sum(len(batch) for batch in spine.batches if id(batch) not in before)
+        assert _is_geometric(spine)
+        assert len(spine.batches) <= math.log2(len(spine)) + 1
+    assert merged_rows <= len(spine) * (math.log2(len(spine)) + 1)  # a row is merged O(log n) times
+
+
+def test_inserting_and_deleting_leaves_nothing() -> None:
+    spine = Spine()
+    words = np.arange(1, 100, dtype=np.uint64)
+    spine.insert(_of(words))
+    spine.insert(_of(words, -1))
+    assert spine.batches == () and spine.refs == () and len(spine) == 0 and spine.merged() is None
+
+
+def test_only_batches_made_since_the_last_commit_have_no_place_on_disk() -> None:
+    spine = Spine()
+    stored, place = _of(np.arange(1, 101, dtype=np.uint64)), BatchRef("segments/a", 3, 5, 105)
+    spine.load(stored, place)
+    spine.load(_of(np.empty(0, np.uint64)), BatchRef("segments/a", 4, 0, 0))
+    spine.insert(_of(np.arange(200, 210, dtype=np.uint64)))
+    assert spine.refs == (place, None)
+    spine.stored({1: BatchRef("segments/b", 0, 0, 10)})
+    assert spine.refs == (place, BatchRef("segments/b", 0, 0, 10))
+    spine.insert(
+        _of(np.arange(300, 400, dtype=np.uint64))
+    )  # merges with both: neither place holds the result
+    assert spine.refs == (None,)
+
+
+def test_loaded_batches_stand_largest_first_whatever_the_order_they_come_in() -> None:
+    spine = Spine()
+    for size in (5, 100, 20, 100, 1):
+        spine.load(_of(np.arange(1, size + 1, dtype=np.uint64)), BatchRef("segments/a", size, 0, size))
+    assert [len(batch) for batch in spine.batches] == [100, 100, 20, 5, 1]
+    assert [ref.entry for ref in spine.refs if ref] == [100, 100, 20, 5, 1]
+
+
+def test_a_reference_survives_its_json() -> None:
+    ref = BatchRef("segments/0000000001-w0000-ab.seg", 2, 10, 20)
+    assert BatchRef.from_json(ref.to_json()) == ref
