@@ -1,0 +1,46 @@
+# One front door. Every verb sets up what it needs, so `make demo` and `make test` work on a fresh clone.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean java
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO_STATE := penstock-demo
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  Options: make demo STEPS=50 | make test ARGS='-k join' | make bench NAME=latency | make setup PYTHON=python3.12"
+
+setup: java $(READY) ## make .venv with Penstock and its tools (skipped when up to date)
+
+java:
+	@scripts/check-java
+
+# The stamp is younger than pyproject.toml when what is installed is what is declared.
+$(READY): pyproject.toml scripts/find-python
+	@python=$$(scripts/find-python) && { [ -x $(BIN)/python ] || "$$python" -m venv $(VENV); }
+	@echo "Installing Penstock and its tools into $(VENV); the first time this takes a few minutes."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: setup ## run the shop demo; a second run resumes from the state of the first
+	@$(BIN)/penstock demo --storage $(DEMO_STATE) $(if $(STEPS),--steps $(STEPS))
+
+test: setup ## run all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## style, types, layering, and every example in README and docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/docs
+
+bench: setup ## measure against the goals (all of them, or NAME=…)
+	$(BIN)/python -m bench $(or $(NAME),all)
+
+clean: ## remove the environment, caches and the demo's state
+	rm -rf $(VENV) $(DEMO_STATE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf spark-warehouse metastore_db derby.log src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

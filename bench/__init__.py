@@ -1,0 +1,1 @@
+"""Benchmarks: claims about speed that anyone can repeat with one command."""

@@ -1,0 +1,15 @@
+"""Draws a circuit: its fragments, its levels and what is exchanged between them.
+
+A drawing is made in three steps that know nothing of each other: :mod:`.adapter` turns a compiled program
+into a :class:`GraphModel`, :mod:`.layout` gives every box a place, :mod:`.svg` and :mod:`.mermaid` write
+text. No external program is needed.
+"""
+
+from __future__ import annotations
+
+from penstock.cli.graph.adapter import from_program
+from penstock.cli.graph.mermaid import to_mermaid
+from penstock.cli.graph.model import GraphEdge, GraphModel, GraphNode, NodeKind
+from penstock.cli.graph.svg import to_svg
+
+__all__ = ["GraphEdge", "GraphModel", "GraphNode", "NodeKind", "from_program", "to_mermaid", "to_svg"]

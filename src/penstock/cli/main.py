@@ -1,0 +1,117 @@
+"""The ``penstock`` command: its verbs, and one way to report what goes wrong.
+
+Whatever Penstock raises on purpose is printed as one message and ends with exit code 1; a traceback is for
+bugs, and for those who ask with ``--debug``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from penstock.cli.console import err, print_error
+from penstock.cli.demo.command import demo
+from penstock.cli.explain import explain
+from penstock.cli.run import run
+from penstock.cli.state import status, verify
+from penstock.errors import CorruptionError, EnvironmentProblem, EvaluationError, PenstockError
+
+__all__ = ["app"]
+
+_HINTS: dict[type[PenstockError], str] = {
+    CorruptionError: "Nothing was changed. Keep the folder as it is; an older version may still open.",
+    EnvironmentProblem: "",
+    EvaluationError: "The step did not happen; everything before it is untouched.",
+}
+
+
+def _examples(*lines: tuple[str, str]) -> str:
+    """The end of a help page: commands to try, and what they do."""
+    return "**Examples**\n\n" + "\n".join(f"- `{command}`: {meaning}" for command, meaning in lines)
+
+
+class _Verbs(TyperGroup):
+    """Reports expected errors for all verbs."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb; turn Penstock's own errors into a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except PenstockError as error:
+            if ctx.params.get("debug"):
+                raise
+            hints = (hint for kind, hint in _HINTS.items() if isinstance(error, kind))
+            print_error(error, next(hints, ""))
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt:
+            err.print("\n[yellow]Stopped.[/] What was committed is kept; run it again to go on.")
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    name="penstock",
+    cls=_Verbs,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_examples(
+        ("penstock demo", "a small shop, kept up to date and checked against Spark; start here"),
+        ("penstock run shop.sql -i orders=orders.csv --show revenue", "views of your own"),
+        ("penstock explain shop.sql --graph shop.svg", "the circuit behind them, as a picture"),
+        ("penstock --debug run shop.sql", "the whole traceback, should something go wrong"),
+    ),
+)
+
+
+@app.callback()
+def _main(
+    debug: bool = typer.Option(False, "--debug", help="Show the full traceback of an error."),
+) -> None:
+    """Penstock keeps SQL views on Apache Spark up to date by doing work in proportion to what changed."""
+
+
+_COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
+    (
+        run,
+        _examples(
+            ("penstock run shop.sql -i orders=monday.csv --show revenue", "load rows, look at a view"),
+            ("penstock run shop.sql -i orders=tuesday.parquet --changes revenue", "more rows; what changed"),
+            (
+                "penstock run shop.sql -d orders=cancelled.csv -o revenue=revenue.parquet",
+                "delete; write",
+            ),
+        ),
+    ),
+    (
+        demo,
+        _examples(
+            ("penstock demo", "200 steps; run it again to go on"),
+            ("penstock demo --steps 50 --workers 1 --mode staged", "shorter, as one Spark job per step"),
+            ("penstock demo --sql > shop.sql", "the script, to change and run yourself"),
+        ),
+    ),
+    (
+        explain,
+        _examples(
+            ("penstock explain shop.sql", "plans and operators of all views, as text"),
+            ("penstock explain shop.sql revenue", "of one view"),
+            ("penstock explain shop.sql --graph shop.svg", "the circuit as a picture"),
+            ("penstock explain shop.sql --mermaid", "the circuit as text that Markdown pages can draw"),
+        ),
+    ),
+    (
+        verify,
+        _examples(
+            ("penstock verify penstock-demo", "all views of the demo"),
+            ("penstock verify shop-state revenue regulars", "two views"),
+        ),
+    ),
+    (status, _examples(("penstock status penstock-demo", "what the demo has left behind"))),
+)
+for _command, _epilog in _COMMANDS:
+    app.command(epilog=_epilog)(_command)

@@ -1,0 +1,54 @@
+"""Arguments and options that several verbs share, so that they mean and read the same everywhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Mode", "ModeOption", "ScriptArgument", "StorageArgument", "WorkersOption", "read_script"]
+
+
+class Mode(StrEnum):
+    """The two ways to run a step."""
+
+    RESIDENT = "resident"
+    STAGED = "staged"
+
+
+ScriptArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCRIPT.sql",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+        help="CREATE TABLE and CREATE MATERIALIZED VIEW statements in Spark SQL.",
+    ),
+]
+StorageArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STORAGE",
+        exists=True,
+        file_okay=False,
+        help="The folder that holds a pipeline's state.",
+    ),
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", "-w", min=1, help="How many workers share the work.")
+]
+ModeOption = Annotated[
+    Mode,
+    typer.Option(
+        "--mode",
+        help="resident: workers stay up between steps. staged: every step is one ordinary Spark job.",
+    ),
+]
+
+
+def read_script(path: Path) -> str:
+    """The text of a script."""
+    return path.read_text(encoding="utf-8")
