@@ -8,8 +8,8 @@ must be equal. Many expressions share one query, because a query costs a tenth o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,15 @@ _PLANNING = {
 }
 
 
-@dataclass
-class Outcome:
-    """What one expression gave on one side."""
-
-    values: pa.Array | None
-    condition: str = ""
+@contextmanager
+def active_session_kept(session: SparkSession) -> Iterator[None]:
+    """Using another session makes it Spark's active one; afterwards ``session`` is that again."""
+    try:
+        yield
+    finally:
+        jvm: Any = session._jvm
+        jvm.SparkSession.setActiveSession(session._jsparkSession)
+        SparkSession._activeSession = session  # type: ignore[misc]
 
 
 class Checker:
@@ -63,7 +66,7 @@ class Checker:
         return session
 
     def _load(self, samples: pa.Table) -> DataFrame:
-        """The samples as a Spark DataFrame. Intervals of months travel as integers: Arrow has no such type."""
+        """The samples as a DataFrame. Intervals of months travel as integers: Arrow has no such type."""
         months = [isinstance(field.dataType, t.YearMonthIntervalType) for field in self._schema.fields]
         plain = t.StructType(
             [
@@ -119,8 +122,10 @@ class Checker:
             for field in self._schema.fields
         ]
 
-    def check(self, expressions: Iterable[str], *, ansi: bool = True, relative: float = 0.0) -> None:
-        """Every expression has the same type and values as in Spark."""
+    def check(self, expressions: str | Iterable[str], *, ansi: bool = True, relative: float = 0.0) -> None:
+        """Every expression (in one text they are separated by semicolons) has Spark's type and values."""
+        if isinstance(expressions, str):
+            expressions = expressions.split(";")
         texts = [text.strip() for text in expressions if text.strip()]
         *inner, outer = self.plan(texts, ansi)
         columns = self.columns()
@@ -137,15 +142,28 @@ class Checker:
         assert not problems, "\n".join(problems)
 
     def _compare(
-        self, text: str, expr: Expr, columns: list[pa.Array], spark_type: t.DataType, wanted: pa.Array, relative: float
+        self,
+        text: str,
+        expr: Expr,
+        columns: list[pa.Array],
+        spark_type: t.DataType,
+        wanted: pa.Array,
+        relative: float,
     ) -> list[str]:
         if to_arrow(expr.data_type) != to_arrow(spark_type):
             return [f"{text}: type {expr.data_type.simpleString()}, Spark has {spark_type.simpleString()}"]
         try:
             got = evaluate(expr, columns, len(self.samples))
+            start, rows = len(self.samples) // 3, len(self.samples) // 4
+            part = evaluate(expr, [column.slice(start, rows) for column in columns], rows)
+            nothing = evaluate(expr, [column.slice(start, 0) for column in columns], 0)
         except EvaluationError as error:
             return [f"{text}: {error}"]
         got.validate(full=True)
+        if len(nothing) or nothing.type != got.type:
+            return [f"{text}: no rows give {nothing}"]
+        if len(differences(part, got.slice(start, rows), 0.0)):
+            return [f"{text}: another result for a slice of the same rows"]
         if not expr.nullable and got.null_count:
             return [f"{text}: NULL in an expression that says it has none"]
         different = differences(got, wanted, relative)
@@ -153,14 +171,16 @@ class Checker:
             return []
         row = int(different[0])
         inputs = {c: str(self.samples.column(c)[row]) for c in self.samples.column_names if c in text}
-        return [f"{text}: {show(got, row)} instead of {show(wanted, row)} for {inputs} ({len(different)} rows)"]
+        return [
+            f"{text}: {show(got, row)} instead of {show(wanted, row)} for {inputs} ({len(different)} rows)"
+        ]
 
     def check_error(self, expression: str, values: str, condition: str, *, ansi: bool = True) -> None:
         """On the one row ``values`` (SQL literals, named as columns) both sides raise ``condition``."""
         self._batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
         source = self._batch.sql(f"SELECT {values}")
         try:
-            found = self._batch.sql(f"SELECT {expression} FROM VALUES (1) CROSS JOIN (SELECT {values})").collect()
+            found = source.selectExpr(expression).collect()
             raise AssertionError(f"{expression}: Spark gives {found}")
         except PySparkException as error:
             assert error.getCondition() == condition, f"{expression}: Spark says {error.getCondition()}"
@@ -214,4 +234,8 @@ def differences(got: pa.Array, wanted: pa.Array, relative: float) -> np.ndarray:
 def show(array: pa.Array, row: int) -> str:
     """One value for a message."""
     scalar = array[row]
-    return repr(pc.cast(scalar, pa.string()).as_py()) if pa.types.is_temporal(scalar.type) else repr(scalar.as_py())
+    return (
+        repr(pc.cast(scalar, pa.string()).as_py())
+        if pa.types.is_temporal(scalar.type)
+        else repr(scalar.as_py())
+    )

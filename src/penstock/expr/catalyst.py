@@ -56,6 +56,8 @@ def class_name(node: Node) -> str:
     if name == "StaticInvoke":
         owner = str(node["staticObject"]).rpartition(".")[2].rstrip("$")
         return f"{owner}.{node['functionName']}"
+    if name == "Invoke":
+        return f"Invoke.{node['functionName']}"
     return name
 
 
@@ -102,7 +104,12 @@ class _Reader:
             value = literal_value(node["value"], data_type, self._timezone)
             return Literal(data_type, value is None, value)
         if name == "LambdaFunction":
-            raise UnsupportedQuery("a lambda function", advice="Use explode and a join or an aggregate instead")
+            raise UnsupportedQuery(
+                "a lambda function", advice="Use explode and a join or an aggregate instead"
+            )
+        if self._special is None and name not in _TRANSPARENT and lookup(name) is None:
+            # Before the arguments are read: the outermost unknown function is the one to name.
+            raise _unknown(name)
         args = [self.read() for _ in range(node["num-children"])]
         if self._special is not None and (own := self._special(node, args)) is not None:
             return own
@@ -113,9 +120,7 @@ class _Reader:
     def _call(self, name: str, node: Node, args: list[Expr]) -> Expr:
         function = lookup(name)
         if function is None:
-            shown = ", ".join(map(str, args))
-            construct = _NOT_A_VALUE.get(name, f"the function {name}")
-            raise UnsupportedQuery(construct, place=f"{name}({shown})", reason="it is not implemented")
+            raise _unknown(name)
         options = self._options(function, node)
         data_type = function.result(args, options)
         kept = tuple(sorted((key, value) for key, value in options.items() if key != "dataType"))
@@ -139,6 +144,11 @@ class _Reader:
         if isinstance(node.get("nullOnOverflow"), bool):
             return LEGACY if node["nullOnOverflow"] else ANSI
         return ANSI if self._ansi else LEGACY
+
+
+def _unknown(name: str) -> UnsupportedQuery:
+    construct = _NOT_A_VALUE.get(name, f"the function {name}")
+    return UnsupportedQuery(construct, reason="it is not implemented")
 
 
 def _option(key: str, value: Any) -> Any:

@@ -84,7 +84,8 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def _date(text: str) -> datetime.date | int:
-    days = _days(text)
+    # Inside of nested literals dates are plain numbers of days.
+    days = int(text) if re.fullmatch(r"-?\d+", text) else _days(text)
     ordinal = days + _EPOCH
     # Python's calendar has the years 1 to 9999; Arrow also takes plain numbers.
     return datetime.date.fromordinal(ordinal) if 0 < ordinal <= datetime.date.max.toordinal() else days

@@ -97,7 +97,7 @@ def _parse(data: bytes) -> tuple[list[int], list[int], str]:
     rule = data[place:].strip(b"\n").decode("ascii")
     # Moments before the calendar starts stand for "always"; the first type holds before the first change.
     known = [(moment, records[kind][0]) for moment, kind in zip(moments, kinds, strict=True)]
-    offsets = [records[0][0]] + [offset for _, offset in known]
+    offsets = [records[0][0], *(offset for _, offset in known)]
     return [moment for moment, _ in known], offsets, rule
 
 

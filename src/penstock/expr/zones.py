@@ -15,7 +15,15 @@ import numpy.typing as npt
 from penstock.errors import UnsupportedQuery
 from penstock.expr.zone_rules import zone_table
 
-__all__ = ["fixed_offset", "is_zone", "local_to_utc", "local_to_utc_micros", "offsets", "utc_to_local"]
+__all__ = [
+    "fixed_offset",
+    "is_zone",
+    "local_to_utc",
+    "local_to_utc_micros",
+    "offsets",
+    "resolve_local",
+    "utc_to_local",
+]
 
 Micros = npt.NDArray[np.int64]
 
@@ -86,6 +94,15 @@ def local_to_utc(local: Micros, zone: str) -> Micros:
         valid_early = offsets(early, zone) == before[changing]
         valid_late = offsets(late, zone) == after[changing]
         result[changing] = np.where(~valid_early & valid_late, late, early)
+    return result
+
+
+def resolve_local(local: Micros, zone: str, preferred: Micros) -> Micros:
+    """Like ``local_to_utc``, but a local time that happens twice keeps the offset it had before."""
+    result = local - preferred
+    moved = np.flatnonzero(offsets(result, zone) != preferred)
+    if len(moved):
+        result[moved] = local_to_utc(local[moved], zone)
     return result
 
 

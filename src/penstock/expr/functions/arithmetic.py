@@ -18,7 +18,16 @@ from pyspark.sql import types as t
 from penstock.expr.functions import decimals
 from penstock.expr.functions.registry import ANSI, LEGACY, Value, function, when_ansi
 from penstock.expr.functions.rules import adjusted_decimal, always, decimal_of, same_as_first
-from penstock.expr.functions.vectors import Mask, as_array, both, build, fail_where, invalidate, unpack, valid_mask
+from penstock.expr.functions.vectors import (
+    Mask,
+    as_array,
+    both,
+    build,
+    fail_where,
+    invalidate,
+    unpack,
+    valid_mask,
+)
 from penstock.expr.nodes import Call, Expr, Literal
 from penstock.expr.types import to_arrow
 
@@ -44,10 +53,14 @@ def _additive_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataTy
         return adjusted_decimal(max(p1 - s1, p2 - s2) + scale + 1, scale)
     if isinstance(left, t.DayTimeIntervalType) and isinstance(args[1].data_type, t.DayTimeIntervalType):
         right = args[1].data_type
-        return t.DayTimeIntervalType(min(left.startField, right.startField), max(left.endField, right.endField))
+        return t.DayTimeIntervalType(
+            min(left.startField, right.startField), max(left.endField, right.endField)
+        )
     if isinstance(left, t.YearMonthIntervalType) and isinstance(args[1].data_type, t.YearMonthIntervalType):
         other = args[1].data_type
-        return t.YearMonthIntervalType(min(left.startField, other.startField), max(left.endField, other.endField))
+        return t.YearMonthIntervalType(
+            min(left.startField, other.startField), max(left.endField, other.endField)
+        )
     return left
 
 
@@ -107,7 +120,9 @@ def add_or_subtract(call: Call, args: list[Value], length: int) -> Value:
 @function("Multiply", result=_product_type, moded=True, raises=_sum_raises)
 def multiply(call: Call, args: list[Value], length: int) -> Value:
     if pa.types.is_decimal(args[0].type):
-        return checked_decimal(call, args, decimals.multiply(*args, length, to_arrow(call.data_type)))
+        return checked_decimal(
+            call, args, decimals.multiply(args[0], args[1], length, to_arrow(call.data_type))
+        )
     return _machine(call, args, length)
 
 
@@ -139,7 +154,7 @@ def _overflown(call: Call, args: list[Value], length: int) -> tuple[Mask, Mask |
 
 
 def _zero_divisor(call: Call, args: list[Value], length: int, condition: str) -> Mask:
-    """The rows with a zero divisor; an error in ANSI mode. A NULL dividend is looked at first, as in Spark."""
+    """The rows with a zero divisor; an error in ANSI mode, unless the dividend is NULL."""
     right = args[1]
     if pa.types.is_decimal(right.type):
         zero = decimals.is_zero(right, length)
@@ -156,7 +171,9 @@ def _zero_divisor(call: Call, args: list[Value], length: int, condition: str) ->
 def divide(call: Call, args: list[Value], length: int) -> Value:
     zero = _zero_divisor(call, args, length, "DIVIDE_BY_ZERO")
     if pa.types.is_decimal(args[0].type):
-        return checked_decimal(call, args, decimals.divide(*args, length, to_arrow(call.data_type)))
+        return checked_decimal(
+            call, args, decimals.divide(args[0], args[1], length, to_arrow(call.data_type))
+        )
     return invalidate(as_array(pc.divide(*args), length), zero)
 
 
@@ -164,7 +181,7 @@ def divide(call: Call, args: list[Value], length: int) -> Value:
 def integral_divide(call: Call, args: list[Value], length: int) -> Value:
     zero = _zero_divisor(call, args, length, "DIVIDE_BY_ZERO")
     if pa.types.is_decimal(args[0].type):
-        return decimals.integral_divide(*args, length)
+        return decimals.integral_divide(args[0], args[1], length)
     (left, left_valid), (right, right_valid) = unpack(args[0]), unpack(args[1])
     valid = both(left_valid, right_valid)
     lowest = np.iinfo(left.dtype).min
@@ -184,7 +201,7 @@ def integral_divide(call: Call, args: list[Value], length: int) -> Value:
 def remainder(call: Call, args: list[Value], length: int) -> Value:
     zero = _zero_divisor(call, args, length, "REMAINDER_BY_ZERO")
     if pa.types.is_decimal(args[0].type):
-        return decimals.remainder(*args, length, to_arrow(call.data_type))
+        return decimals.remainder(args[0], args[1], length, to_arrow(call.data_type))
     (left, left_valid), (right, right_valid) = unpack(args[0]), unpack(args[1])
     valid = both(left_valid, right_valid, ~zero)
     return build(_truncated_remainder(left, right, zero), valid, args[0].type)
@@ -204,7 +221,7 @@ def positive_modulus(call: Call, args: list[Value], length: int) -> Value:
     zero = _zero_divisor(call, args, length, "REMAINDER_BY_ZERO")
     if pa.types.is_decimal(args[0].type):
         target = to_arrow(call.data_type)
-        rest = decimals.remainder(*args, length, target)
+        rest = decimals.remainder(args[0], args[1], length, target)
         negative = pc.less(rest, pa.scalar(0, target))
         shifted, _ = decimals.add(rest, args[1], length, pa.decimal128(38, target.scale))
         again = decimals.remainder(shifted, args[1], length, target)
@@ -231,7 +248,9 @@ def change_sign(call: Call, args: list[Value], length: int) -> Value:
     if pa.types.is_decimal(value.type) and value.type.precision > decimals.NEGATION_DIGITS:
         result, bad = decimals.negated(as_array(value, length), only_negative=call.function == "Abs")
         condition = "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION"
-        fail_where(bad, None, call, args, condition, f"the result does not fit {call.data_type.simpleString()}")
+        fail_where(
+            bad, None, call, args, condition, f"the result does not fit {call.data_type.simpleString()}"
+        )
         return result
     if pa.types.is_floating(value.type) or pa.types.is_decimal(value.type):
         return (pc.negate if call.function == "UnaryMinus" else pc.abs)(value)

@@ -15,7 +15,7 @@ from pyspark.sql import types as t
 
 from penstock.expr.functions import decimals
 from penstock.expr.functions.conversion import OUT_OF_RANGE, OVERFLOW, Conversion
-from penstock.expr.functions.vectors import Mask, build, invalidate, unpack, valid_mask
+from penstock.expr.functions.vectors import Mask, Vector, build, invalidate, unpack, valid_mask
 from penstock.expr.types import to_arrow
 
 __all__ = ["cast_number", "double_to_decimal", "fits_integer"]
@@ -51,7 +51,7 @@ def _to_boolean(value: pa.Array) -> pa.Array:
     return build(vector != 0, valid, pa.bool_())
 
 
-def fits_integer(vector: npt.NDArray[np.int64], target: pa.DataType) -> Mask:
+def fits_integer(vector: Vector, target: pa.DataType) -> Mask:
     """The rows whose integer is in the range of the target type."""
     limits = np.iinfo(target.to_pandas_dtype())
     return np.asarray((vector >= limits.min) & (vector <= limits.max))

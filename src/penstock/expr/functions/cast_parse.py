@@ -23,7 +23,15 @@ from penstock.expr.functions.conversion import INVALID_INPUT, OUT_OF_RANGE, Conv
 from penstock.expr.functions.vectors import Mask, build, map_distinct
 from penstock.expr.types import to_arrow
 
-__all__ = ["SPACE", "matches", "pieces", "text_to_boolean", "text_to_decimal", "text_to_float", "text_to_integer"]
+__all__ = [
+    "SPACE",
+    "matches",
+    "pieces",
+    "text_to_boolean",
+    "text_to_decimal",
+    "text_to_float",
+    "text_to_integer",
+]
 
 _BLANKS = "".join(map(chr, [*range(33), 127]))
 SPACE = r"[\x00-\x20\x7f]*"

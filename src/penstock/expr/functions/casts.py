@@ -15,7 +15,12 @@ from pyspark.sql import types as t
 
 from penstock.errors import UnsupportedQuery
 from penstock.expr.functions.cast_numbers import cast_number
-from penstock.expr.functions.cast_parse import text_to_boolean, text_to_decimal, text_to_float, text_to_integer
+from penstock.expr.functions.cast_parse import (
+    text_to_boolean,
+    text_to_decimal,
+    text_to_float,
+    text_to_integer,
+)
 from penstock.expr.functions.cast_parse_times import text_to_date, text_to_timestamp
 from penstock.expr.functions.cast_text import to_text
 from penstock.expr.functions.cast_times import (
@@ -146,7 +151,13 @@ def _check(source: t.DataType, target: t.DataType) -> None:
             _check(old.dataType, new.dataType)
 
 
-_WIDTHS = {t.BooleanType: 0, t.ByteType: 1, t.ShortType: 2, t.IntegerType: 4, t.LongType: 8}
+_WIDTHS: dict[type[t.DataType], int] = {
+    t.BooleanType: 0,
+    t.ByteType: 1,
+    t.ShortType: 2,
+    t.IntegerType: 4,
+    t.LongType: 8,
+}
 
 
 def _cast_raises(call: Call) -> bool:
@@ -158,12 +169,14 @@ def _cast_raises(call: Call) -> bool:
         return isinstance(source, t.StringType) and isinstance(target, t.BooleanType)
     if type(source) in _WIDTHS and type(target) in _WIDTHS:
         return _WIDTHS[type(source)] > _WIDTHS[type(target)]
-    if isinstance(target, (t.DoubleType, t.FloatType)) or isinstance(target, _TIME):
-        return isinstance(source, (t.StringType, t.DoubleType, t.FloatType)) and not (
-            isinstance(source, (t.DoubleType, t.FloatType)) and isinstance(target, t.FractionalType)
-        )
+    if isinstance(target, (t.DoubleType, t.FloatType)):
+        return isinstance(source, t.StringType)
+    if isinstance(target, _TIME):
+        return isinstance(source, (t.StringType, t.DoubleType, t.FloatType))
     if isinstance(target, t.DecimalType) and isinstance(source, t.DecimalType):
-        return source.precision - source.scale > target.precision - target.scale or source.scale > target.scale
+        return (
+            source.precision - source.scale > target.precision - target.scale or source.scale > target.scale
+        )
     return True
 
 

@@ -65,7 +65,7 @@ def if_else(call: Call, rows: Rows) -> Value:
 def _choose(call: Call, rows: Rows, branches: Branches, otherwise: Expr) -> Value:
     target = to_arrow(call.data_type)
     # The first condition is evaluated for all rows in any case.
-    reached_by_some = [expr for branch in branches for expr in branch][1:] + [otherwise]
+    reached_by_some = [*[expr for branch in branches for expr in branch][1:], otherwise]
     if any(may_raise(expr) for expr in reached_by_some):
         return _choose_lazily(rows, branches, otherwise, target)
     conditions = [as_array(rows.value(condition), rows.length) for condition, _ in branches]

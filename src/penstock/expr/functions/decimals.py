@@ -43,6 +43,7 @@ Checked = tuple[pa.Array, Mask | None]
 
 _EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_DOWN)
 _WIDE_DIGITS = 76
+_HALF_UP = "half_towards_infinity"
 
 NEGATION_DIGITS = 34
 """Spark rounds to this many digits when it changes the sign of a decimal, which shows in longer ones only."""
@@ -89,7 +90,7 @@ def longer_than(array: pa.Array, digits: int) -> Mask:
     return _too_long(array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale)), digits)
 
 
-def fit(array: pa.Array, precision: int, scale: int, rounding: str = "half_towards_infinity") -> Checked:
+def fit(array: pa.Array, precision: int, scale: int, rounding: str = _HALF_UP) -> Checked:
     """The decimals rounded to ``scale`` and checked against ``precision``, as 128-bit decimals."""
     target = pa.decimal128(precision, scale)
     grow = scale - array.type.scale
@@ -100,8 +101,11 @@ def fit(array: pa.Array, precision: int, scale: int, rounding: str = "half_towar
     bad = _too_long(value, max(0, precision - grow))
     value = invalidate(value, bad)
     if grow < 0:
+        if rounding == _HALF_UP:
+            # The first digit that goes decides. Arrow rounds away more than 38 digits at once wrongly.
+            value = value.cast(pa.decimal256(_WIDE_DIGITS, scale + 1), safe=False)
         value = pc.round(value, ndigits=scale, round_mode=rounding)
-        carried = _too_long(value, precision - grow)
+        carried = _too_long(value, precision + value.type.scale - scale)
         value, bad = invalidate(value, carried), bad | carried
     return value.cast(target, safe=False), bad
 
@@ -158,21 +162,28 @@ def divide(left: Value, right: Value, length: int, target: pa.DataType) -> Check
         return _divide_distinct(left, right, length, target)
     scale = target.scale + 1 + max(0, 2 - digits)
     quotient = _quotient(as_array(left, length), as_array(right, length), max(2, digits))
-    return fit(relabel(quotient, pa.decimal256(_WIDE_DIGITS, scale)), target.precision, target.scale)
+    whole = left.type.precision - left.type.scale + right.type.scale
+    if pa.types.is_decimal128(quotient.type) and whole <= target.precision - target.scale:
+        # The result has room for the largest quotient, so there is nothing to check.
+        rounded = pc.round(relabel(quotient, pa.decimal128(38, scale)), target.scale, round_mode=_HALF_UP)
+        return rounded.cast(target, safe=False), None
+    return fit(relabel(wide(quotient, 0), pa.decimal256(_WIDE_DIGITS, scale)), target.precision, target.scale)
 
 
 def _quotient(left: pa.Array, right: pa.Array, digits: int) -> pa.Array:
-    """The unscaled integer ``left * 10**digits / right``, cut off, with 256 bits; ``digits`` is at least 2.
+    """The unscaled integer ``left * 10**digits / right``, cut off; ``digits`` is at least 2.
 
-    Arrow scales a dividend up by the divisor's precision plus one, which is why the labels are these.
+    The result has scale 0, and 128 bits where that is enough for certain, else 256. Arrow scales a
+    dividend up by the divisor's precision plus one, which is why the labels are these.
     """
     divisor = invalidate(right, is_zero(right, len(right)))
     if left.type.bit_width == 128 and left.type.precision + digits <= 38:
         dividend = relabel(left, pa.decimal128(left.type.precision, 4))
         result = pc.divide(dividend, relabel(divisor, pa.decimal128(digits - 1, 0)))
-        return relabel(result, pa.decimal128(38, 0)).cast(pa.decimal256(_WIDE_DIGITS, 0))
+        return relabel(result, pa.decimal128(38, 0))
     dividend = relabel(wide(left, left.type.scale), pa.decimal256(_WIDE_DIGITS - digits, 4))
-    return pc.divide(dividend, relabel(wide(divisor, right.type.scale), pa.decimal256(digits - 1, 0)))
+    result = pc.divide(dividend, relabel(wide(divisor, right.type.scale), pa.decimal256(digits - 1, 0)))
+    return relabel(result, pa.decimal256(_WIDE_DIGITS, 0))
 
 
 def _divide_distinct(left: Value, right: Value, length: int, target: pa.DataType) -> Checked:

@@ -26,18 +26,28 @@ _BINARY = always(t.BinaryType())
 
 @function("Md5", result=_STRING)
 def md5(call: Call, args: list[Value], length: int) -> Value:
-    return map_distinct(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(), args, length, pa.string())
+    return map_distinct(
+        lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(), args, length, pa.string()
+    )
 
 
 @function("Sha1", result=_STRING)
 def sha1(call: Call, args: list[Value], length: int) -> Value:
-    return map_distinct(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest(), args, length, pa.string())
+    return map_distinct(
+        lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest(), args, length, pa.string()
+    )
 
 
 @function("Sha2", result=_STRING, nullable=True)
 def sha2(call: Call, args: list[Value], length: int) -> Value:
     """A width of 0 means 256 bits; an unknown width gives NULL."""
-    makers = {0: hashlib.sha256, 224: hashlib.sha224, 256: hashlib.sha256, 384: hashlib.sha384, 512: hashlib.sha512}
+    makers = {
+        0: hashlib.sha256,
+        224: hashlib.sha224,
+        256: hashlib.sha256,
+        384: hashlib.sha384,
+        512: hashlib.sha512,
+    }
 
     def one(data: bytes, bits: int) -> str | None:
         return makers[bits](data).hexdigest() if bits in makers else None
@@ -85,7 +95,7 @@ def convert_base(call: Call, args: list[Value], length: int) -> Value:
     def one(text: str, old: int, new: int) -> str | None:
         if not 2 <= old <= 36 or not 2 <= abs(new) <= 36 or not text.strip(" "):
             return None
-        body = text.strip(" ").upper()
+        body = "".join(letter.upper() if letter.isascii() else letter for letter in text.strip(" "))
         negative, body = body.startswith("-"), body.removeprefix("-")
         value = 0
         for letter in body:
@@ -95,7 +105,9 @@ def convert_base(call: Call, args: list[Value], length: int) -> Value:
             value = value * old + digit
         if value >= 2**64:
             if ansi:
-                raise EvaluationError("ARITHMETIC_OVERFLOW", f"conv({text!r}) exceeds 64 bits", expression=str(call))
+                raise EvaluationError(
+                    "ARITHMETIC_OVERFLOW", f"conv({text!r}) exceeds 64 bits", expression=str(call)
+                )
             value = 2**64 - 1
         elif negative and new > 0:
             value = -value % 2**64 if value < 2**63 else 2**64 - 1
@@ -141,7 +153,13 @@ def decode_base64(call: Call, args: list[Value], length: int) -> Value:
     return map_distinct(one, args, length, pa.binary())
 
 
-_CHARSETS = {"UTF-8": "utf-8", "US-ASCII": "ascii", "ISO-8859-1": "latin-1", "UTF-16BE": "utf-16-be", "UTF-16LE": "utf-16-le"}
+_CHARSETS = {
+    "UTF-8": "utf-8",
+    "US-ASCII": "ascii",
+    "ISO-8859-1": "latin-1",
+    "UTF-16BE": "utf-16-be",
+    "UTF-16LE": "utf-16-le",
+}
 
 
 def _charset(args: Sequence[Expr], options: Mapping[str, Any]) -> str:

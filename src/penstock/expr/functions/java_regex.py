@@ -19,7 +19,7 @@ __all__ = ["JavaRegex", "java_regex", "java_replacement"]
 
 _BREAKS = "\\n\\r\\u0085\\u2028\\u2029"
 _DOT = f"[^{_BREAKS}]"
-_END = f"(?=(?:\\r\\n|(?<!\\r)\\n|[\\r\\u0085\\u2028\\u2029])?\\Z)"
+_END = "(?=(?:\\r\\n|(?<!\\r)\\n|[\\r\\u0085\\u2028\\u2029])?\\Z)"
 _RE2_DOT = r"[^\n\r\x{85}\x{2028}\x{2029}]"
 _RE2_END = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z"
 _SPACE = r"\t-\r "
@@ -38,7 +38,12 @@ _CLASSES = {
     "Space": r"\t-\r ",
     "ASCII": r"\x00-\x7f",
 }
-_SHORTHAND = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE, "h": r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000"}
+_SHORTHAND = {
+    "d": "0-9",
+    "w": "A-Za-z0-9_",
+    "s": _SPACE,
+    "h": r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000",
+}
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
@@ -258,14 +263,20 @@ def java_replacement(replacement: str, groups: int) -> tuple[str | int, ...]:
         elif letter == "$":
             match = re.compile(r"\d").match(replacement, place)
             if match is None:
-                raise UnsupportedQuery(f"the replacement {replacement!r}", reason="$ must be followed by a number")
+                raise UnsupportedQuery(
+                    f"the replacement {replacement!r}", reason="$ must be followed by a number"
+                )
             number = int(match[0])
             place += 1
-            while (more := re.compile(r"\d").match(replacement, place)) and number * 10 + int(more[0]) <= groups:
+            while (more := re.compile(r"\d").match(replacement, place)) and number * 10 + int(
+                more[0]
+            ) <= groups:
                 number = number * 10 + int(more[0])
                 place += 1
             if number > groups:
-                raise UnsupportedQuery(f"the replacement {replacement!r}", reason=f"there is no group {number}")
+                raise UnsupportedQuery(
+                    f"the replacement {replacement!r}", reason=f"there is no group {number}"
+                )
             pieces.append(number)
         else:
             pieces.append(letter)

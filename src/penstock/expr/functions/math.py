@@ -92,7 +92,9 @@ def binary(call: Call, args: list[Value], length: int) -> Value:
             result = np.where(odd, np.nan, result)
         else:
             # Spark adds zero to both sides of atan2, which makes -0.0 positive.
-            result = np.arctan2(left + 0.0, right + 0.0) if call.function == "Atan2" else np.hypot(left, right)
+            result = (
+                np.arctan2(left + 0.0, right + 0.0) if call.function == "Atan2" else np.hypot(left, right)
+            )
     return build(np.broadcast_to(result, (length,)), both(left_valid, right_valid), pa.float64())
 
 
@@ -170,7 +172,11 @@ def width_bucket(call: Call, args: list[Value], length: int) -> Value:
     usable &= ~np.isnan(value)
     with np.errstate(all="ignore"):
         lower, upper = np.minimum(low, high), np.maximum(low, high)
-        place = np.where(low < high, buckets * (value - lower) / (upper - lower), buckets * (upper - value) / (upper - lower))
+        place = np.where(
+            low < high,
+            buckets * (value - lower) / (upper - lower),
+            buckets * (upper - value) / (upper - lower),
+        )
         before = np.where(low < high, value < lower, value > upper)
         behind = np.where(low < high, value >= upper, value <= lower)
         inner = np.where(before | behind | ~usable, 0, place).astype(np.int64) + 1

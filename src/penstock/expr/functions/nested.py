@@ -58,7 +58,8 @@ class _Lists:
 def _field_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
     struct = args[0].data_type
     assert isinstance(struct, t.StructType)
-    return struct.fields[options["ordinal"]].dataType
+    field: t.StructField = struct.fields[options["ordinal"]]
+    return field.dataType
 
 
 @function("GetStructField", result=_field_type, options=("ordinal",), nullable=True)
@@ -214,6 +215,27 @@ def _interleaved(args: Sequence[Value], length: int) -> pa.Array:
     return columns.take(pa.array(np.arange(length * len(args)).reshape(len(args), length).T.ravel()))
 
 
+def _map_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
+    keys, values = _array_type(args[::2], options), _array_type(args[1::2], options)
+    assert isinstance(keys, t.ArrayType) and isinstance(values, t.ArrayType)
+    return t.MapType(keys.elementType, values.elementType, values.containsNull)
+
+
+@function("CreateMap", result=_map_type, strict=False, nullable=False, raises=True)
+def create_map(call: Call, args: list[Value], length: int) -> Value:
+    """Keys and values in turn. A key that is NULL, or there twice, is an error."""
+    keys = [as_array(key, length) for key in args[::2]]
+    for number, key in enumerate(keys):
+        missing = np.asarray(pc.is_null(key), np.bool_)
+        fail_where(missing, None, call, [key], "NULL_MAP_KEY", "a key of a map is NULL")
+        for other in keys[:number]:
+            twice = np.asarray(as_array(equal(key, other), length), np.bool_)
+            fail_where(twice, None, call, [key], "DUPLICATED_MAP_KEY", "a key stands twice in a map")
+    kind = to_arrow(call.data_type)
+    values = _interleaved(args[1::2], length)
+    return pa.MapArray.from_arrays(_every(length, len(keys)), _interleaved(keys, length), values).cast(kind)
+
+
 def _keys_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
     kind = args[0].data_type
     assert isinstance(kind, t.MapType)
@@ -246,7 +268,14 @@ def map_values(call: Call, args: list[Value], length: int) -> Value:
     return _as_lists(array, array.items, call)
 
 
-@function("Elt", result=lambda args, options: args[1].data_type, strict=False, nullable=True, moded=True, raises=when_ansi)
+@function(
+    "Elt",
+    result=lambda args, options: args[1].data_type,
+    strict=False,
+    nullable=True,
+    moded=True,
+    raises=when_ansi,
+)
 def elt(call: Call, args: list[Value], length: int) -> Value:
     """The argument whose number the first argument gives."""
     index, valid = unpack(as_array(args[0], length))
@@ -255,7 +284,7 @@ def elt(call: Call, args: list[Value], length: int) -> Value:
     if call.option("mode") == ANSI:
         text = f"there are {choices} values to choose from"
         fail_where(outside, valid, call, args[:1], "INVALID_ARRAY_INDEX", text)
-    usable = both(~outside, valid)
+    usable = ~outside if valid is None else ~outside & valid
     place = np.where(usable, (index.astype(np.int64) - 1) * length + np.arange(length), 0)
     columns = pa.concat_arrays([as_array(arg, length) for arg in args[1:]])
-    return columns.take(pa.array(place, mask=None if usable is None else ~usable))
+    return columns.take(pa.array(place, mask=~usable))

@@ -127,7 +127,9 @@ def split(call: Call, args: list[Value], length: int) -> Value:
     plain = bool(pattern) and all(letter.isalnum() or letter in _PLAIN for letter in pattern)
     if plain and is_scalar(args[2]):
         limit = constant(args[2])
-        parts = pc.split_pattern(as_array(args[0], length), pattern, max_splits=limit - 1 if limit > 0 else None)
+        parts = pc.split_pattern(
+            as_array(args[0], length), pattern, max_splits=limit - 1 if limit > 0 else None
+        )
         return parts.cast(kind)
     regex = java_regex(pattern).python
     return map_distinct(lambda text, limit: _split(regex, text, limit), [args[0], args[2]], length, kind)
@@ -137,7 +139,11 @@ def _split(regex: Any, text: str, limit: int) -> list[str]:
     """Java's split: an empty match at the start makes no empty first part."""
     if not regex.pattern and text:
         letters = list(text)
-        return letters if limit <= 0 or limit >= len(letters) else [*letters[: limit - 1], "".join(letters[limit - 1 :])]
+        return (
+            letters
+            if limit <= 0 or limit >= len(letters)
+            else [*letters[: limit - 1], "".join(letters[limit - 1 :])]
+        )
     parts: list[str] = []
     place = 0
     for match in regex.finditer(text):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.types import DataType
@@ -37,7 +37,7 @@ __all__ = [
 
 ANSI, LEGACY, TRY = "ANSI", "LEGACY", "TRY"
 
-Value = pa.Array | pa.Scalar
+Value: TypeAlias = "pa.Array | pa.Scalar"
 """An argument or result: one value per row, or one for all rows (a constant)."""
 
 
@@ -82,7 +82,7 @@ class Function:
     kernel: Kernel | None = None
     lazy: LazyKernel | None = None
     strict: bool = True
-    nullable: bool | None | NullRule = None
+    nullable: bool | NullRule | None = None
     raises: Callable[[Call], bool] | bool = False
     options: tuple[str, ...] = ()
     moded: bool = False

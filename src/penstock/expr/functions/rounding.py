@@ -24,7 +24,12 @@ from penstock.expr.types import to_arrow
 
 __all__: list[str] = []
 
-_DECIMAL_MODES = {"Round": "half_towards_infinity", "BRound": "half_to_even", "RoundCeil": "up", "RoundFloor": "down"}
+_DECIMAL_MODES = {
+    "Round": "half_towards_infinity",
+    "BRound": "half_to_even",
+    "RoundCeil": "up",
+    "RoundFloor": "down",
+}
 _OUT_OF_RANGE = "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION"
 
 
@@ -67,7 +72,9 @@ def _round_decimal(call: Call, value: pa.Array, scale: int) -> pa.Array:
     target = to_arrow(call.data_type)
     mode = _DECIMAL_MODES[call.function]
     if scale < 0:
-        value = pa.compute.round(value.cast(pa.decimal256(76, value.type.scale)), ndigits=scale, round_mode=mode)
+        value = pa.compute.round(
+            value.cast(pa.decimal256(76, value.type.scale)), ndigits=scale, round_mode=mode
+        )
     result, bad = decimals.fit(value, target.precision, target.scale, mode)
     if bad is not None:
         text = f"the rounded value does not fit {call.data_type.simpleString()}"
@@ -93,7 +100,9 @@ def _round_float(value: pa.Array, scale: int, mode: str) -> pa.Array:
     rounded = np.where(np.isfinite(numbers), rounded, numbers)
     hard = np.flatnonzero(~settled if valid is None else ~settled & valid)
     if len(hard):
-        exact = map_distinct(lambda x: _exact(x, scale, mode), [pa.array(numbers[hard])], len(hard), pa.float64())
+        exact = map_distinct(
+            lambda x: _exact(x, scale, mode), [pa.array(numbers[hard])], len(hard), pa.float64()
+        )
         rounded[hard] = np.asarray(exact)
     # A decimal has no negative zero.
     rounded = np.where(rounded == 0, 0.0, rounded)
@@ -121,7 +130,7 @@ def _round_integer(call: Call, value: pa.Array, scale: int) -> pa.Array:
     rounded = pa.compute.round(exact, ndigits=scale, round_mode=_DECIMAL_MODES[call.function])
     words = decimals.low_words(rounded)
     limits = np.iinfo(vector.dtype)
-    result, bad = decimals.fit(rounded, MAX_PRECISION, 0)
+    result, _ = decimals.fit(rounded, MAX_PRECISION, 0)
     outside = np.asarray(pa.compute.greater(result, pa.scalar(int(limits.max), result.type)).fill_null(False))
     outside |= np.asarray(pa.compute.less(result, pa.scalar(int(limits.min), result.type)).fill_null(False))
     if call.option("mode") == ANSI:

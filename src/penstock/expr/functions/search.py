@@ -7,20 +7,21 @@ text). Where the pattern is a column, the rows of each distinct pattern are matc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
-from penstock.errors import EvaluationError
+from penstock.errors import EvaluationError, UnsupportedQuery
 from penstock.expr.functions.logic import scatter
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import always, same_as_first
 from penstock.expr.functions.text_slices import Characters
 from penstock.expr.functions.vectors import as_array, build, constant, is_scalar, map_distinct, valid_mask
-from penstock.expr.nodes import Call
+from penstock.expr.nodes import Call, Expr
 
 __all__ = ["by_pattern", "like_to_regex"]
 
@@ -64,7 +65,9 @@ def like_to_regex(pattern: str, escape: str) -> str:
             position += 1
             following = pattern[position : position + 1]
             if following not in ("_", "%", escape) or not following:
-                condition = "INVALID_FORMAT.ESC_IN_THE_MIDDLE" if following else "INVALID_FORMAT.ESC_AT_THE_END"
+                condition = (
+                    "INVALID_FORMAT.ESC_IN_THE_MIDDLE" if following else "INVALID_FORMAT.ESC_AT_THE_END"
+                )
                 text = f"in the pattern {pattern!r} the character {escape!r} must stand before _, % or itself"
                 raise EvaluationError(condition, text)
             result.append(re.escape(following))
@@ -90,7 +93,15 @@ def like(call: Call, args: list[Value], length: int) -> Value:
     )
 
 
-@function("LikeAll", "LikeAny", "NotLikeAll", "NotLikeAny", result=_BOOLEAN, options=("patterns",), nullable=True)
+def _list_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
+    if options["patterns"] is None:
+        raise UnsupportedQuery("LIKE ALL or LIKE ANY", reason="the plan does not show its patterns")
+    return t.BooleanType()
+
+
+@function(
+    "LikeAll", "LikeAny", "NotLikeAll", "NotLikeAny", result=_list_type, options=("patterns",), nullable=True
+)
 def like_several(call: Call, args: list[Value], length: int) -> Value:
     text = as_array(args[0], length)
     result: Value = pa.scalar(call.function.endswith("All"))

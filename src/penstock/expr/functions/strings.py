@@ -129,7 +129,10 @@ def concatenate_with(call: Call, args: list[Value], length: int) -> Value:
     texts = [_joined(part, separator, length) if pa.types.is_list(part.type) else part for part in parts]
     # Every text takes a separator before it; the first one is cut off at the end.
     pieces = [pc.binary_join_element_wise(separator, as_array(text, length), "") for text in texts]
-    filled = [pc.if_else(pc.is_valid(as_array(text, length)), piece, "") for text, piece in zip(texts, pieces, strict=True)]
+    filled = [
+        pc.if_else(pc.is_valid(as_array(text, length)), piece, "")
+        for text, piece in zip(texts, pieces, strict=True)
+    ]
     joined = pc.binary_join_element_wise(*filled, pa.repeat("", length), "")
     if is_scalar(separator):
         return pc.utf8_slice_codeunits(joined, len(constant(separator)))
@@ -149,6 +152,20 @@ def _joined(part: Value, separator: Value, length: int) -> pa.Array:
     cleaned = pa.ListArray.from_arrays(pa.array(offsets), kept.filter(pa.array(present)))
     joined = pc.binary_join(cleaned, as_array(separator, length))
     return pc.if_else(pa.array(counts > 0), joined, pa.scalar(None, pa.string()))
+
+
+def _join_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
+    if len(args) > 2:
+        raise UnsupportedQuery("array_join with a replacement of NULLs", advice="Replace the NULLs before")
+    return t.StringType()
+
+
+@function("ArrayJoin", result=_join_type)
+def array_join(call: Call, args: list[Value], length: int) -> Value:
+    """The strings of an array with a separator between them; NULLs are left out."""
+    joined = _joined(args[0], args[1], length)
+    known = pc.and_(pc.is_valid(as_array(args[0], length)), pc.is_valid(as_array(args[1], length)))
+    return pc.if_else(known, joined.fill_null(""), pa.scalar(None, pa.string()))
 
 
 _TRIMS = {"StringTrim": pc.utf8_trim, "StringTrimLeft": pc.utf8_ltrim, "StringTrimRight": pc.utf8_rtrim}
@@ -183,7 +200,8 @@ def pad(call: Call, args: list[Value], length: int) -> Value:
     missing = width - np.asarray(pc.utf8_length(cut).fill_null(width))
     # One string of padding for every length that is missing somewhere: at most as many as characters.
     needed, codes = np.unique(missing, return_inverse=True)
-    paddings = pa.array([(filler * (n // len(filler) + 1))[:n] for n in needed.tolist()]).take(pa.array(codes))
+    distinct = [(filler * (n // len(filler) + 1))[:n] for n in needed.tolist()]
+    paddings = pa.array(distinct, pa.string()).take(pa.array(codes))
     return pc.binary_join_element_wise(*((paddings, cut) if left else (cut, paddings)), "")
 
 
@@ -256,44 +274,6 @@ def character(call: Call, args: list[Value], length: int) -> Value:
     index = np.where(codes < 0, 256, codes & 0xFF)
     result = letters.take(pa.array(index))
     return result if valid is None else pc.if_else(pa.array(valid), result, pa.scalar(None, pa.string()))
-
-
-@function("SoundEx", result=_STRING)
-def soundex(call: Call, args: list[Value], length: int) -> Value:
-    return map_distinct(_soundex, args, length, pa.string())
-
-
-def _soundex(text: str) -> str:
-    """Vowels separate equal sounds, H and W do not; what does not start with a letter stays as it is."""
-    codes = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", strict=True))
-    letters = [letter.upper() if letter.isascii() else letter for letter in text]
-    if not letters or letters[0] not in codes:
-        return text
-    result, last = letters[0], codes[letters[0]]
-    for letter in letters[1:]:
-        code = codes.get(letter, "0")
-        if code == "7" and letter in codes:
-            continue
-        if code not in ("0", last):
-            result += code
-        last = code
-        if len(result) == 4:
-            break
-    return result.ljust(4, "0")
-
-
-@function("Levenshtein", result=_INTEGER)
-def levenshtein(call: Call, args: list[Value], length: int) -> Value:
-    return map_distinct(_distance, args, length, pa.int32())
-
-
-def _distance(left: str, right: str, threshold: int | None = None) -> int:
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        previous, row[0] = row[0], i
-        for j, b in enumerate(right, 1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (a != b))
-    return row[-1] if threshold is None or row[-1] <= threshold else -1
 
 
 @function("Overlay", result=same_as_first)

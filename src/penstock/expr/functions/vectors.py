@@ -73,7 +73,9 @@ def as_array(value: Value, length: int) -> pa.Array:
     """The value as an array of ``length`` rows."""
     if not isinstance(value, pa.Scalar):
         return value
-    return pa.repeat(value, length) if value.is_valid else pa.nulls(length, value.type)
+    if length == 0 or not value.is_valid:
+        return pa.nulls(length, value.type)
+    return pa.repeat(value, length)
 
 
 def valid_mask(value: Value) -> Mask | None:

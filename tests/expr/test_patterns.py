@@ -1,0 +1,60 @@
+"""LIKE and regular expressions."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import UnsupportedQuery
+from tests.expr.checker import Checker
+
+
+def test_like_with_wildcards_escapes_and_lists(checker: Checker) -> None:
+    checker.check(
+        r"""
+        s like 'a%'; s like '%b%'; s like 'a%c'; s like '_b_'; s like '%\\%%';
+        s like 'a!%b!_c' escape '!'; s like 'a%b_c'; s ilike 'A%'; s ilike '_B%C';
+        s like all('a%','%c'); s like any('a%','_','%x_'); s not like all('a%','_');
+        s not like any ('a%','_b%'); s like any ('_a%', null); s like replace(s2,'\\','');
+        s not like all('_%', null); lower(s) like lower(replace(s2,'\\','x'))||'%'
+        """
+    )
+
+
+def test_like_refuses_a_lost_escape_character(checker: Checker) -> None:
+    checker.check_error(r"s like s2", r"'x' AS s, 'a\\b' AS s2", "INVALID_FORMAT.ESC_IN_THE_MIDDLE")
+
+
+def test_rlike_means_what_java_means(checker: Checker) -> None:
+    checker.check(
+        r"""
+        s rlike 'a'; s rlike '^a.*c$'; s rlike '[^a-z]'; s rlike '\\d+'; s rlike '(?i)abc';
+        s rlike '(a|b)+$'; s rlike '^$'; s rlike 'a.b'; s rlike '\\bx\\b'; s rlike '(.)\\1';
+        s rlike '^(?!a)'; s rlike '\\w+@?'; s rlike '[\\s,]'; s rlike '\\p{Upper}'; s rlike '\\Qa%\\E';
+        s rlike '^\\W'; s rlike 'a{2,}'; s rlike '[.]'; s rlike '^(?:ab)++'; s rlike '\\x61b';
+        regexp_like(s,'b')
+        """
+    )
+
+
+def test_replacing_extracting_and_splitting(checker: Checker) -> None:
+    checker.check(
+        r"""
+        regexp_replace(s,'[ab]+','<$0>'); regexp_replace(s,'(a)(b)?','$2$1');
+        regexp_replace(s,'\\s+','_'); regexp_replace(s,'a','z',2); regexp_replace(s,'$','!');
+        regexp_replace(s,'[aeiou]','\\$'); regexp_extract(s,'([a-z]+)([0-9]?)',1);
+        regexp_extract(s,'(b)|(c)',2); regexp_extract(s,'(?<x>[a-z])',1);
+        regexp_extract_all(s,'([a-z])([a-z])',2); regexp_count(s,'a'); regexp_instr(s,'b');
+        regexp_substr(s,'b.'); split(s,','); split(s,''); split(s,'[ab]'); split(s,'a',2);
+        split(s,'[a-c]+',3); split(s,'\\.'); split(s,'(?=b)'); size(split(s,'a'))
+        """
+    )
+
+
+@pytest.mark.parametrize("pattern", ["[a-z&&[^b]]", r"\\p{L}", "a(?i)b", "[a[b]]"])
+def test_a_pattern_whose_meaning_would_change_is_refused(checker: Checker, pattern: str) -> None:
+    with pytest.raises(UnsupportedQuery, match="regular expression"):
+        checker.plan([f"s rlike '{pattern}'"])
+
+
+def test_a_group_that_is_not_there_is_an_error(checker: Checker) -> None:
+    checker.check_error("regexp_extract(s,'(a)',3)", "'a' AS s", "INVALID_PARAMETER_VALUE.REGEX_GROUP_INDEX")
