@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -60,3 +63,51 @@ def test_no_values_have_no_images(kind: str) -> None:
         pa.nulls(3, arrow_type)[1:1],
     ):
         assert len(order_image(empty, descending=True)) == len(exact_rank(empty, descending=False)) == 0
+
+
+NESTED = [
+    (pa.list_(pa.int32()), [None, [], [None], [None, 5], [1], [1, None], [1, 2], [2]]),
+    (
+        pa.struct([("x", pa.float64()), ("y", pa.string())]),
+        [
+            None,
+            {"x": None, "y": "z"},
+            {"x": -1.5, "y": "a"},
+            {"x": 1.0, "y": None},
+            {"x": 1.0, "y": "a"},
+            {"x": math.inf, "y": ""},
+            {"x": math.nan, "y": None},
+        ],
+    ),
+    (
+        pa.list_(pa.struct([("s", pa.string())])),
+        [[], [None], [{"s": None}], [{"s": "a"}], [{"s": "a"}, {"s": "a"}], [{"s": "b"}]],
+    ),
+    (pa.float64(), [None, -math.inf, -1.0, 0.0, 1.0, math.inf, math.nan]),
+]
+
+
+@pytest.mark.parametrize(("kind", "ascending"), NESTED, ids=[str(kind) for kind, _ in NESTED])
+@given(data=st.data())
+@settings(deadline=None, max_examples=15)
+def test_null_is_lowest_and_nested_values_go_by_their_first_difference(
+    kind: pa.DataType, ascending: list[Any], data: st.DataObject
+) -> None:
+    drawn = data.draw(st.lists(st.integers(0, len(ascending) - 1), max_size=12))
+    array = pa.array([ascending[0], *(ascending[i] for i in drawn)], kind)[1:]
+    dense = {value: position + 1 for position, value in enumerate(sorted(set(drawn)))}
+    for descending in (False, True):
+        ranks = exact_rank(array, descending=descending).tolist()
+        images = order_image(array, descending=descending).tolist()
+        ranked = sorted(range(len(drawn)), key=lambda i: drawn[i], reverse=descending)
+        assert [ranks[i] for i in ranked] == sorted(ranks)
+        assert [images[i] for i in ranked] == sorted(images)
+        assert len(set(ranks)) == len(dense)
+
+
+def test_maps_have_some_order_that_tells_them_apart() -> None:
+    array = pa.array([[("a", 1)], [("b", 1)], None, [("a", 1)]], pa.map_(pa.string(), pa.int32()))
+    first, second, null, again = exact_rank(array, descending=False).tolist()
+    assert first == again
+    assert len({first, second, null}) == 3
+    assert null == min(first, second, null)

@@ -6,7 +6,7 @@ once and beside a running pipeline. Verify opens the pipeline, which then must n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +83,7 @@ def verify(
         raise PipelineError(f"{', '.join(wrong)} differ from Spark's answer")
 
 
-def verdicts(reports: list[VerifyReport]) -> Table:
+def verdicts(reports: Sequence[VerifyReport]) -> Table:
     """What came of comparing views with Spark, as a table."""
     table = Table()
     for title in ("view", "rows", "Spark has", "equal"):

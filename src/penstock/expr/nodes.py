@@ -26,6 +26,12 @@ class Expr:
     data_type: DataType
     nullable: bool
 
+    def __str__(self) -> str:
+        """The expression as SQL, for people. (Imported late: the text is written in terms of nodes.)"""
+        from penstock.expr.text import sql_text
+
+        return sql_text(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Column(Expr):
@@ -34,18 +40,12 @@ class Column(Expr):
     ordinal: int
     name: str = field(default="", compare=False, repr=False)
 
-    def __str__(self) -> str:
-        return self.name or f"#{self.ordinal}"
-
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expr):
     """A constant. ``value`` is the plain Python value that Arrow would take for this type, or None."""
 
     value: Any
-
-    def __str__(self) -> str:
-        return "NULL" if self.value is None else repr(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,3 @@ class Call(Expr):
             if key == name:
                 return value
         return default
-
-    def __str__(self) -> str:
-        return f"{self.function}({', '.join(map(str, self.args))})"

@@ -113,8 +113,7 @@ class Coordinator:
     def run_step(self, inputs: StepInput) -> StepReport:
         """One step. Raises what a worker raised on bad data; then the step did not happen."""
         started = time.perf_counter()
-        if self.runtime.commits_every_step and self.step > self.store.step:
-            self.commit()  # the last attempt at it failed
+        self._commit_what_is_left()
         messages = inputs.messages(self.program, self.layout)
         try:
             replies = self.runtime.step(self.step + 1, messages)
@@ -168,6 +167,12 @@ class Coordinator:
                 f"step {step} is done and safe in the input log, but no version could be made of it: {error}"
             ) from error
 
+    def _commit_what_is_left(self) -> None:
+        """A runtime that keeps nothing in memory cannot go on from, or show, a step that no version has: if
+        the commit after it failed, it is made now."""
+        if self.runtime.commits_every_step and self.step > self.store.step:
+            self.commit()
+
     def commit(self) -> None:
         """Makes the state as of the last accepted step a version."""
         try:
@@ -217,6 +222,7 @@ class Coordinator:
 
     def read(self, name: str) -> pa.Table:
         """The rows of a table or view with their weights, not yet summed over workers."""
+        self._commit_what_is_left()
         try:
             return self.runtime.read(name)
         except WorkerLost as loss:
@@ -225,6 +231,7 @@ class Coordinator:
 
     def recent_changes(self, view: str, since: int) -> pa.Table:
         """The changes of a view after ``since`` that are not in a version yet."""
+        self._commit_what_is_left()
         since = max(since, self.store.step)
         try:
             return self.runtime.changes(view, since)

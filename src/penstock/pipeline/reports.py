@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Status", "StepReport", "VerifyReport"]
+__all__ = ["Status", "StepReport", "Verification", "VerifyReport"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,16 @@ class VerifyReport:
 
     def __bool__(self) -> bool:
         return self.equal
+
+
+class Verification(tuple[VerifyReport, ...]):
+    """The reports of a check. True if every view is equal to Spark's answer, so ``assert run.verify()`` means
+    what it says."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return all(self)
 
 
 @dataclass(frozen=True)

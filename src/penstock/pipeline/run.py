@@ -28,7 +28,7 @@ from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.ingest import to_batch, to_keys
 from penstock.pipeline.loop import Loop
 from penstock.pipeline.pushes import Pushes
-from penstock.pipeline.reports import Status, StepReport, VerifyReport
+from penstock.pipeline.reports import Status, StepReport, Verification, VerifyReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.tables import TableSchema
 from penstock.pipeline.verify import batch_session, batch_views, difference_of
@@ -224,7 +224,7 @@ class Run:
                 parts.append(table.filter(pc.greater(table[STEP_COLUMN], since)))
         return parts
 
-    def verify(self, name: str | None = None) -> list[VerifyReport]:
+    def verify(self, name: str | None = None) -> Verification:
         """Recomputes a view (or all) in batch Spark over the current tables and compares."""
         with self._lock:
             views = [v for v in self._catalog.views.values() if v.materialized]
@@ -237,7 +237,7 @@ class Run:
                 ours, theirs = self.read(view.name), arrow_of(frames[view.name])
                 found = difference_of(ours, theirs)
                 reports.append(VerifyReport(view.name, not found, ours.num_rows, theirs.num_rows, found))
-            return reports
+            return Verification(reports)
 
     def status(self) -> Status:
         """Where the pipeline stands."""

@@ -242,7 +242,7 @@ class Worker:
             return node.operator.idle(state)
         started = time.perf_counter()
         try:
-            flow = node.operator.step(inputs, state)
+            flow = node.operator.run(inputs, state)
         except EvaluationError as error:
             views = ", ".join(self.program.circuit.views_of(node.id))
             raise error.located(views, node.operator.describe()) from error

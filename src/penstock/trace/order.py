@@ -4,17 +4,22 @@ The image is 32 bits, to fit the low half of the order word, so it is monotone b
 images need the exact comparison of :func:`exact_rank`. Numbers go through ``float32``, whose rounding is
 monotone and keeps 24 significant bits at any magnitude; strings contribute their first four bytes.
 
-Spark's order: NaN above everything, ``-0.0`` equal to ``0.0``, strings by bytes, false before true.
+Spark's order: NULL below everything, NaN above, ``-0.0`` equal to ``0.0``, strings by bytes, false before
+true, structs and arrays by their first difference, a shorter array first. Maps have no order in Spark; here
+they have an arbitrary fixed one, so that they can be told apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from penstock.zset import HashSeed, hash_columns
 
 __all__ = ["Ordered", "exact_rank", "order_image"]
 
@@ -26,40 +31,97 @@ _SIGN = np.uint32(0x80000000)
 def order_image(values: pa.Array, *, descending: bool) -> NDArray[np.uint64]:
     """A 32-bit image (in uint64) of each value such that a < b implies image(a) <= image(b).
 
-    With ``descending`` the other way round. The values must not be NULL.
+    With ``descending`` the other way round.
     """
+    image = _image(values)
+    return (~image if descending else image).astype(np.uint64)
+
+
+def _image(values: pa.Array) -> NDArray[np.uint32]:
     kind = values.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+    if pa.types.is_null(kind) or pa.types.is_map(kind):
+        return np.zeros(len(values), np.uint32)
+    if pa.types.is_struct(kind):
+        image = _image(values.flatten()[0])
+    elif pa.types.is_list(kind):
+        image = _image(pc.list_element(_never_empty(values), 0))
+    elif pa.types.is_string(kind) or pa.types.is_binary(kind):
         image = _prefix(values)
     else:
         image = _float_image(_as_float(values))
-    return (~image if descending else image).astype(np.uint64)
+    if values.null_count:
+        image[pc.is_null(values).to_numpy(zero_copy_only=False)] = 0
+    return image
+
+
+def _never_empty(values: pa.Array) -> pa.Array:
+    """Arrays with NULL in place of the empty ones, which have no first element."""
+    return pc.if_else(pc.equal(pc.list_value_length(values), 0), pa.scalar(None, values.type), values)
 
 
 def exact_rank(values: pa.Array, *, descending: bool) -> NDArray[np.int64]:
     """Dense rank of each value: equal values share a rank, smaller ones (or larger) come first."""
-    if pa.types.is_boolean(values.type):
-        values = values.cast(pa.int8())
-    order = "descending" if descending else "ascending"
-    rank: NDArray[np.int64] = pc.rank(values, sort_keys=order, tiebreaker="dense").to_numpy().astype(np.int64)
+    rank = _rank(values)
+    return rank.max(initial=0) + 1 - rank if descending else rank
+
+
+def _rank(values: pa.Array) -> NDArray[np.int64]:
+    """Ascending ranks from 1; 0 is NULL."""
+    kind = values.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(values), np.int64)
+    if pa.types.is_struct(kind):
+        rank = _rank_of_rows([_rank(field) for field in values.flatten()], len(values))
+    elif pa.types.is_list(kind):
+        rank = _rank_of_lists(values)
+    elif pa.types.is_map(kind):
+        rank = _dense(hash_columns([values], len(values), HashSeed(0, 0)).hi)
+    else:
+        if pa.types.is_boolean(kind):
+            values = values.cast(pa.int8())
+        ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
+        rank = ranks.to_numpy(zero_copy_only=False).astype(np.int64)
+    if values.null_count:
+        rank[pc.is_null(values).to_numpy(zero_copy_only=False)] = 0
     return rank
+
+
+def _rank_of_rows(ranks: Sequence[NDArray[np.int64]], length: int) -> NDArray[np.int64]:
+    """The ranks of tuples, by their first element, then their second and so on."""
+    rank = np.ones(length, np.int64)
+    for column in ranks:
+        # Dense ranks of one batch: their product stays far below 2^63.
+        rank = _dense(rank * (column.max(initial=0) + 1) + column)
+    return rank
+
+
+def _rank_of_lists(values: pa.Array) -> NDArray[np.int64]:
+    """The ranks of arrays: as those of texts whose letters are the ranks of the elements."""
+    lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
+    letters = _rank(values.flatten()).astype(">u4")
+    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))) * letters.itemsize
+    texts = pa.Array.from_buffers(
+        pa.large_binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(letters)]
+    )
+    return _rank(texts)
+
+
+def _dense(numbers: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.int64]:
+    return np.unique(numbers, return_inverse=True)[1].astype(np.int64) + 1
 
 
 def _as_float(values: pa.Array) -> NDArray[np.float64]:
     kind = values.type
-    if pa.types.is_floating(kind):
-        number = values.to_numpy(zero_copy_only=False).astype(np.float64)
-        return np.where(number == 0, 0.0, number)
     if pa.types.is_decimal(kind):
-        number = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return np.asarray(number, np.float64)
-    if pa.types.is_boolean(kind):
-        return values.cast(pa.int8()).to_numpy(zero_copy_only=False).astype(np.float64)
-    if pa.types.is_date32(kind):
-        return values.cast(pa.int32()).to_numpy(zero_copy_only=False).astype(np.float64)
-    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return values.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
-    return values.to_numpy(zero_copy_only=False).astype(np.float64)
+        values = values.cast(pa.float64())
+    elif pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif pa.types.is_date32(kind):
+        values = values.cast(pa.int32())
+    elif pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        values = values.cast(pa.int64())
+    number: NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    return np.where(number == 0, 0.0, number)  # one zero
 
 
 def _float_image(number: NDArray[np.float64]) -> NDArray[np.uint32]:
