@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from penstock.errors import PenstockError, PipelineError
+from penstock.errors import EvaluationError, InputError, PenstockError, PipelineError
 from penstock.pipeline.machine import Machine, Phase
 
 __all__ = ["Loop"]
@@ -14,7 +14,8 @@ __all__ = ["Loop"]
 class Loop:
     """Calls ``step`` whenever ``ready`` says there is something to do, until paused or stopped.
 
-    A step that fails on bad input is given to ``on_error`` and the loop goes on: the step did not happen.
+    A step that fails on bad input is given to ``on_error`` and the loop goes on: the step did not happen. Any
+    other failure ends the loop.
     After an error that is not one of Penstock's own the loop ends.
     """
 
@@ -85,12 +86,13 @@ class Loop:
         """One step; whether the loop can go on after it."""
         try:
             done = self._step()
-        except PenstockError as error:
+        except (InputError, EvaluationError) as error:
             self._on_error(error)
             return True
         except BaseException as error:
-            # Nothing is known about the state any more: the loop ends, and whoever waits for it learns why.
-            self._on_error(_ended(error))
+            # Storage that fails, workers that keep dying, a defect: going on would only drop what is pushed.
+            # The loop ends, and whoever waits for it learns why.
+            self._on_error(error if isinstance(error, PenstockError) else _ended(error))
             with self._changed:
                 self._machine = self._machine.stop().reached(self._machine.step)
                 self._changed.notify_all()
