@@ -6,6 +6,7 @@ one task that does nothing, alternating in the same run.
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -31,7 +32,11 @@ CREATE MATERIALIZED VIEW revenue AS
 """
 
 
-def run() -> Result:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command line: none, so that figures can be compared."""
+
+
+def run(_: argparse.Namespace) -> Result:
     """Alternates steps and empty jobs."""
     rng = np.random.default_rng(7)
     with tempfile.TemporaryDirectory(prefix="penstock-latency-") as folder:

@@ -39,7 +39,9 @@ class Result:
         """The closing line."""
         bound = "at least" if self.at_least else "at most"
         missed = "" if self.met else " MISSED"
-        return f"{self.name}: {self.figure:.2f}{self.unit} (goal {bound} {self.goal:g}{self.unit}){missed}"
+        return (
+            f"{self.name}: {_shown(self.figure)}{self.unit} (goal {bound} {self.goal:g}{self.unit}){missed}"
+        )
 
     def table(self) -> str:
         """The rows as a Markdown table."""

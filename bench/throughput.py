@@ -8,6 +8,7 @@ answers are compared.
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -32,7 +33,11 @@ CREATE MATERIALIZED VIEW totals AS SELECT k, sum(amount) AS total, count(*) AS n
 """
 
 
-def run() -> Result:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command line: none, so that figures can be compared."""
+
+
+def run(_: argparse.Namespace) -> Result:
     """Penstock first, then Structured Streaming, over the same files."""
     with tempfile.TemporaryDirectory(prefix="penstock-throughput-") as name:
         folder = Path(name)

@@ -136,13 +136,13 @@ def test_lookup_first_reads_past_thousands_of_rows_that_cancel_out() -> None:
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many rows each search took out of a batch."""
     counts: list[int] = []
-    real = lookup._expand
+    real = lookup.expand
 
     def counting(start: lookup.Indices, size: lookup.Indices) -> tuple[lookup.Indices, lookup.Indices]:
         counts.append(int(size.sum()))
         return real(start, size)
 
-    monkeypatch.setattr(lookup, "_expand", counting)
+    monkeypatch.setattr(lookup, "expand", counting)
     yield counts
 
 
@@ -177,3 +177,37 @@ def test_the_first_value_of_a_large_group_is_read_off_a_prefix(rows_read: list[i
     assert values is not None
     assert values.to_pylist() == [0, 0]
     assert sum(rows_read) <= len(keys) * len(batches) * 4
+
+
+@given(parts=st.lists(entries, max_size=4))
+@settings(deadline=None, max_examples=25)
+def test_many_rows_come_in_parts_and_are_the_same_rows(parts: list[list[Entry]]) -> None:
+    batches = [batch_of(rows, by_row=True) for rows in parts]
+
+    numbers = {id(batch): number for number, batch in enumerate(batches)}
+
+    def found(at_once: int) -> list[tuple[int, int, int]]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lookup, "_AT_ONCE", at_once)
+            matches = list(lookup_rows(batches, hashes(KEYS)))
+        assert all(len(part.row) <= at_once for part in matches)
+        return [
+            (numbers[id(part.batch)], probe, row)
+            for part in matches
+            for probe, row in zip(part.probe.tolist(), part.row.tolist(), strict=True)
+        ]
+
+    assert found(3) == found(1 << 20)
+
+
+@given(parts=st.lists(entries, max_size=4))
+@settings(deadline=None, max_examples=25)
+def test_lookup_sums_of_single_rows(parts: list[list[Entry]]) -> None:
+    batches = [batch_of(rows, by_row=True) for rows in parts]
+    identities = [(hi, lo, row) for hi, lo in KEYS for row in (3, 4)]
+    rows = np.array([row for _, _, row in identities], np.uint64)
+    weights, _ = lookup_sums(batches, hashes([(hi, lo) for hi, lo, _ in identities]), rows)
+    everything = totals(batches)
+    for weight, identity in zip(weights.tolist(), identities, strict=True):
+        total = everything.get(identity)
+        assert weight == (total.weight if total else 0)

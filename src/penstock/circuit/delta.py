@@ -19,9 +19,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.trace import Batch
-from penstock.zset import Hashes, ZSet
+from penstock.zset import Hashes, HashSeed, ZSet
 
-__all__ = ["Arranged", "Delta", "concat_deltas", "delta_of"]
+__all__ = ["Arranged", "Delta", "concat_deltas", "delta_of", "net_of"]
 
 _WEIGHT, _HIGH, _LOW, _SUM = "weight", "hi", "lo", "sum:"
 
@@ -97,6 +97,13 @@ def delta_of(flow: Delta | Arranged) -> Delta:
     if isinstance(flow, Delta):
         return flow
     return Delta(ZSet(flow.schema, flow.batch.values, flow.batch.weights))
+
+
+def net_of(flow: Delta | Arranged, seed: HashSeed) -> Delta | Arranged:
+    """The same change with each row once, where that can be said without its key and sums."""
+    if isinstance(flow, Arranged) or flow.keys is not None or flow.sums:
+        return flow
+    return Delta(flow.zset.consolidate(seed))
 
 
 def concat_deltas(schema: pa.Schema, parts: Sequence[Delta]) -> Delta:

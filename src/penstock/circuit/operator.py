@@ -20,7 +20,8 @@ from typing import ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
-from penstock.circuit.delta import Arranged, Delta
+from penstock.circuit.delta import Arranged, Delta, net_of
+from penstock.errors import EvaluationError
 from penstock.trace import Batch
 from penstock.zset import Hashes, HashSeed
 
@@ -78,6 +79,18 @@ class Operator(ABC):
     @abstractmethod
     def step(self, inputs: Sequence[Flow], state: State) -> Flow:
         """Runs one step."""
+
+    def run(self, inputs: Sequence[Flow], state: State) -> Flow:
+        """Runs one step, and if an expression fails, once more without the rows that cancel out.
+
+        A delta may hold rows that never were: a join of two rows, one of which left as the other came."""
+        try:
+            return self.step(inputs, state)
+        except EvaluationError:
+            net = [net_of(flow, state.seed) for flow in inputs]
+            if self.slots or sum(map(len, net)) == sum(map(len, inputs)):
+                raise
+            return self.step(net, state)
 
     def idle(self, state: State) -> Flow:
         """The output of a step in which no input changed."""

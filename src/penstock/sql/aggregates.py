@@ -15,46 +15,32 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    DayTimeIntervalType,
-    MapType,
-    StructType,
-    YearMonthIntervalType,
-    _parse_datatype_json_string,
-)
+from pyspark.sql.types import ArrayType, MapType, StructType, _parse_datatype_json_string
 
-from penstock.errors import UnsupportedQuery
-from penstock.expr.nodes import Call, Column, Expr
+from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.sql.aggregate_functions import (
+    AGGREGATES,
+    VALUES,
+    any_row_will_do,
+    arguments,
+    checked_function,
+    options,
+)
 from penstock.sql.distincts import original_aggregate
 from penstock.sql.imported import Imported, ImportScope, column
 from penstock.sql.plan import Aggregate, AggregateCall, Distinct, Field, Plan, Values
-from penstock.sql.refusals import place_of
 from penstock.sql.relational import projected, unaliased
 from penstock.sql.schemas import contains_float
 from penstock.sql.tree import Node
 
 __all__ = ["AGGREGATES", "import_aggregate"]
 
-_NESTED = (ArrayType, MapType, StructType)
-_INTERVALS = (DayTimeIntervalType, YearMonthIntervalType)
-
-AGGREGATES: dict[str, tuple[type[DataType], ...]] = {
-    "Count": (),
-    "Sum": _INTERVALS,
-    "Average": _INTERVALS,
-    "Min": _NESTED,
-    "Max": _NESTED,
-}
-"""The aggregate functions there are, each with the types of argument it does not take yet."""
-
 
 class _Split:
     """The keys and calls of one Aggregate, and the columns by which its outputs refer to them."""
 
     def __init__(self, scope: ImportScope, child: Imported, groupings: tuple[Node, ...]) -> None:
-        self.scope, self.inputs = scope, child.columns
+        self.scope, self.child, self.inputs = scope, child, child.columns
         self.keys = tuple(_normalised(scope.expr(item, self.inputs)) for item in groupings)
         names = [str(item.fields.get("name", f"key{i}")) for i, item in enumerate(groupings)]
         self.key_fields = tuple(
@@ -90,19 +76,20 @@ class _Split:
 
     def _call(self, node: Node) -> AggregateCall:
         function, *filters = node.children
-        args = tuple(self.scope.expr(argument, self.inputs) for argument in function.children)
-        _check_call(self.scope, node, function, args)
-        distinct = bool(node.fields["isDistinct"])
+        checked_function(self.scope, node, function)
+        args = arguments(self.scope, node, function, self.child)
+        distinct, kind = bool(node.fields["isDistinct"]), function.kind
+        if kind in ("First", "Last"):
+            kind = any_row_will_do(self.scope, node, function, args[0], self.child, self.keys)
         twin = function.twin()
-        mode = function.completed.get("evalMode")
         return AggregateCall(
-            function.kind,
-            tuple(_normalised(arg) for arg in args) if distinct else args,
+            kind,
+            tuple(_normalised(arg) if distinct or _is_nested(kind, arg) else arg for arg in args),
             _parse_datatype_json_string(twin.dataType().json()),
             bool(twin.nullable()),
             distinct,
             self.scope.expr(filters[0], self.inputs) if filters else None,
-            () if mode is None else (("mode", mode),),
+            options(self.scope, function),
         )
 
     def _attribute(self, ordinal: int, field: Field, twin: Callable[[], Any]) -> Node:
@@ -145,26 +132,14 @@ def import_aggregate(scope: ImportScope, node: Node) -> Imported:
 
 
 def _normalised(expr: Expr) -> Expr:
-    if not contains_float(expr.data_type):
+    if isinstance(expr, Literal) or not contains_float(expr.data_type):
         return expr
     return Call(expr.data_type, expr.nullable, "NormalizeNaNAndZero", (expr,))
 
 
-def _check_call(scope: ImportScope, node: Node, function: Node, args: tuple[Expr, ...]) -> None:
-    if function.kind not in AGGREGATES:
-        raise UnsupportedQuery(
-            f"the aggregate function {function.twin().prettyName()}",
-            place=place_of(node, scope.view),
-            reason="not supported yet",
-            advice="count, sum, avg, min and max are",
-        )
-    for arg in args:
-        if isinstance(arg.data_type, AGGREGATES[function.kind]):
-            raise UnsupportedQuery(
-                f"{function.twin().prettyName()} of {arg.data_type.simpleString()}",
-                place=place_of(node, scope.view),
-                reason="not supported yet",
-            )
+def _is_nested(function: str, arg: Expr) -> bool:
+    """Whether a function gives back a value that may hold floats inside. (Plain floats it normalises.)"""
+    return function in VALUES and isinstance(arg.data_type, (ArrayType, MapType, StructType))
 
 
 def _call_field(call: AggregateCall) -> Field:

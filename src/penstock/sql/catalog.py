@@ -105,7 +105,9 @@ def add_view(
 
 def register(planning: PlanningSession, relation: Relation) -> None:
     """Makes a table or view known to the planning session."""
-    if isinstance(relation, TableDefinition) or relation.materialized:
+    if isinstance(relation, TableDefinition):
+        planning.add_relation(relation.name, relation.schema, relation.primary_key)
+    elif relation.materialized:
         planning.add_relation(relation.name, relation.schema)
     else:
         query = relation.query if relation.function is None else relation.function

@@ -16,13 +16,19 @@ from penstock.sql.plan import (
     Distinct,
     Field,
     Filter,
+    Generate,
     Join,
     Plan,
     Project,
+    Repeat,
     Scan,
+    SingleRow,
     SortKey,
+    TopK,
     Union,
     Values,
+    Window,
+    WindowCall,
 )
 
 __all__ = ["expression_text", "order_text", "plan_tree"]
@@ -48,10 +54,10 @@ def expression_text(expr: Expr, types: bool = False) -> str:
     return f"{text}:{expr.data_type.simpleString()}" if types else text
 
 
-def order_text(order_by: tuple[SortKey, ...]) -> str:
+def order_text(order_by: tuple[SortKey, ...], types: bool = False) -> str:
     """The ORDER BY list of a view."""
     return ", ".join(
-        f"{expression_text(key.expr)} {'ASC' if key.ascending else 'DESC'} "
+        f"{expression_text(key.expr, types)} {'ASC' if key.ascending else 'DESC'} "
         f"NULLS {'FIRST' if key.nulls_first else 'LAST'}"
         for key in order_by
     )
@@ -106,6 +112,48 @@ def _join(plan: Join, types: bool) -> str:
     return text if plan.condition is None else f"{text} if {expression_text(plan.condition, types)}"
 
 
+def _top_k(plan: TopK, types: bool) -> str:
+    keys = ", ".join(expression_text(key, types) for key in plan.keys)
+    per = f" per [{keys}]" if keys else ""
+    limit = "all" if plan.limit is None else plan.limit
+    return f"TopK {limit} from {plan.offset}{per} by [{order_text(plan.order, types)}]"
+
+
+def _window_call(call: WindowCall, types: bool) -> str:
+    text = f"{call.function}({', '.join(expression_text(arg, types) for arg in call.args)})"
+    if call.filter is not None:
+        text += f" FILTER {expression_text(call.filter, types)}"
+    if call.function in ("NthValue", "Shift", "NTile") or types:
+        text += "".join(f" {name}={value!r}" for name, value in call.options)
+    bounds = [
+        "unbounded"
+        if bound is None
+        else str(bound)
+        if isinstance(bound, int)
+        else expression_text(bound, types)
+        for bound in (call.frame.lower, call.frame.upper)
+    ]
+    text += f" {'rows' if call.frame.rows else 'range'} {bounds[0]}..{bounds[1]}"
+    return f"{text}:{call.data_type.simpleString()}" if types else text
+
+
+def _window(plan: Window, types: bool) -> str:
+    keys = ", ".join(expression_text(key, types) for key in plan.keys)
+    calls = ", ".join(_window_call(call, types) for call in plan.calls)
+    return f"Window [{keys}] by [{order_text(plan.order, types)}] [{calls}]"
+
+
+def _generate(plan: Generate, types: bool) -> str:
+    words = ["outer"] * plan.outer + ["position"] * plan.position + ["inline"] * plan.inline
+    kept = ", ".join(f"#{ordinal}" for ordinal in plan.keep)
+    return " ".join(["Generate", *words, expression_text(plan.array, types), f"beside [{kept}]"])
+
+
+def _repeat(plan: Repeat, types: bool) -> str:
+    kept = ", ".join(f"#{ordinal}" for ordinal in plan.keep)
+    return f"Repeat {expression_text(plan.times, types)} [{kept}]"
+
+
 def _values(plan: Values, types: bool) -> str:
     return f"Values {list(plan.rows)!r}"
 
@@ -122,4 +170,9 @@ _DESCRIPTIONS: dict[type[Plan], tuple[_Describe, _Children]] = {
     Aggregate: (_aggregate, lambda p: (p.child,)),
     Union: (lambda p, t: "Union", lambda p: p.children),
     Distinct: (lambda p, t: "Distinct", lambda p: (p.child,)),
+    SingleRow: (lambda p, t: "SingleRow", lambda p: (p.child,)),
+    TopK: (_top_k, lambda p: (p.child,)),
+    Generate: (_generate, lambda p: (p.child,)),
+    Repeat: (_repeat, lambda p: (p.child,)),
+    Window: (_window, lambda p: (p.child,)),
 }

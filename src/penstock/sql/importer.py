@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from penstock.errors import PipelineError, UnsupportedQuery
 from penstock.expr.catalyst import expression_from_json
 from penstock.expr.nodes import Column, Expr
-from penstock.sql import aggregates, joins, relational
+from penstock.sql import aggregates, generators, joins, limits, relational, subqueries, windows
 from penstock.sql.imported import Imported, ImportScope
 from penstock.sql.plan import Plan, SortKey
 from penstock.sql.refusals import place_of, refuse_expression, refuse_plan
@@ -36,8 +36,18 @@ IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "Union": relational.import_union,
     "Expand": relational.import_expand,
     "Sort": relational.import_sort,
+    "GlobalLimit": limits.import_limit,
+    "LocalLimit": limits.import_limit,
+    "Offset": limits.import_limit,
+    limits.TAKEN: limits.import_taken,
+    "Window": windows.import_window,
+    "WindowGroupLimit": windows.import_group_limit,
+    "Generate": generators.import_generate,
     "Join": joins.import_join,
     "Aggregate": aggregates.import_aggregate,
+    subqueries.JOINED: subqueries.import_joined,
+    subqueries.FILTERED: subqueries.import_filtered,
+    subqueries.DROPPED: subqueries.import_dropped,
     "SubqueryAlias": relational.import_child,
     "View": relational.import_child,
     "Repartition": relational.import_child,
@@ -48,10 +58,12 @@ IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
 
 @dataclass(frozen=True)
 class Importer:
-    """Imports the plans of one view; ``relations`` are the schemas it may scan."""
+    """Imports the plans of one view; ``relations`` are the schemas it may scan, ``keys`` the positions of
+    the primary keys of those that have one."""
 
     view: str
     relations: Mapping[str, StructType]
+    keys: Mapping[str, tuple[int, ...]]
     ansi: bool
     timezone: str
     rows_of: Callable[[Any], tuple[StructType, tuple[tuple[Any, ...], ...]]]
@@ -102,7 +114,7 @@ class Importer:
 def import_plan(importer: Importer, node: Node, schema: StructType) -> tuple[Plan, tuple[SortKey, ...]]:
     """The plan of a whole query whose Spark schema is ``schema``, and the order to read it in."""
     try:
-        imported = importer.plan(node)
+        imported = importer.plan(subqueries.lifted(node))
     except RecursionError:
         raise UnsupportedQuery(
             "a query nested this deeply",

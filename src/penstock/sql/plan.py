@@ -20,13 +20,20 @@ __all__ = [
     "Distinct",
     "Field",
     "Filter",
+    "Generate",
     "Join",
     "Plan",
     "Project",
+    "Repeat",
     "Scan",
+    "SingleRow",
     "SortKey",
+    "TopK",
     "Union",
     "Values",
+    "Window",
+    "WindowCall",
+    "WindowFrame",
 ]
 
 
@@ -79,10 +86,16 @@ class Filter(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Join(Plan):
-    """``kind`` is ``inner`` (which a cross join is too, with no keys).
-
-    Rows match when every left key equals the right key beside it and ``condition`` (over the left
+    """Rows match when every left key equals the right key beside it and ``condition`` (over the left
     columns followed by the right ones) holds. ``null_safe[i]`` says that NULL matches NULL in key ``i``.
+
+    ``kind`` is one of
+
+    * ``inner`` (a cross join too, with no keys): the pairs that match;
+    * ``left``, ``full``: also the left rows, or all rows, without a match, beside NULLs;
+    * ``single``: as ``left``, and a second match of a left row is an error (a correlated scalar subquery);
+    * ``semi``, ``anti``: the left rows that have a match, or have none; output: the left columns;
+    * ``existence``: all left rows, with whether they have a match as the last column.
     """
 
     left: Plan
@@ -131,9 +144,89 @@ class Distinct(Plan):
 
 
 @dataclass(frozen=True, slots=True)
+class SingleRow(Plan):
+    """The only row of the child, or a row of NULLs if it has none; more than one is an error."""
+
+    child: Plan
+
+
+@dataclass(frozen=True, slots=True)
 class SortKey:
-    """One ORDER BY item of a view, over the view's output columns; applied when the view is read."""
+    """One ORDER BY item: of a view, over its output columns and applied when it is read; of a plan node, over
+    the columns of its child."""
 
     expr: Expr
     ascending: bool
     nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(Plan):
+    """Of the rows of each key (no keys: of all rows) those at the places from ``offset`` on, ``limit``
+    of them or all, in the order of ``order``; ties are broken by the values of the columns from the
+    first to the last."""
+
+    child: Plan
+    keys: tuple[Expr, ...]
+    order: tuple[SortKey, ...]
+    offset: int
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFrame:
+    """None is unbounded. With ``rows`` a bound is a number of rows, negative for those before the
+    current one; otherwise it is 0 for the current row's peers, or an expression for the value of the
+    ORDER BY column there."""
+
+    rows: bool
+    lower: int | Expr | None
+    upper: int | Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """One function over a window; ``function`` is Catalyst's class name, or ``Shift`` for LAG and LEAD and
+    ``NthValue`` for whatever takes one row's value out of the frame."""
+
+    function: str
+    args: tuple[Expr, ...]
+    data_type: DataType
+    nullable: bool
+    frame: WindowFrame
+    filter: Expr | None = None
+    options: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Plan):
+    """Output: the child's columns, then one for each call. Rows that ``order`` does not tell apart are
+    ordered by the values of the columns from the first to the last."""
+
+    child: Plan
+    keys: tuple[Expr, ...]
+    order: tuple[SortKey, ...]
+    calls: tuple[WindowCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generate(Plan):
+    """The child's columns ``keep`` beside each element of ``array``; a row without elements is left out,
+    or with ``outer`` appears once, beside NULLs. With ``position`` the element's position comes before
+    it; with ``inline`` it is a struct (or a map's entry), and its fields are the columns."""
+
+    child: Plan
+    array: Expr
+    keep: tuple[int, ...]
+    position: bool
+    inline: bool
+    outer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Plan):
+    """The child's columns ``keep``, each row as often as ``times`` says."""
+
+    child: Plan
+    times: Expr
+    keep: tuple[int, ...]

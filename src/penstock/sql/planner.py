@@ -17,7 +17,7 @@ from penstock.circuit import operators as op
 from penstock.circuit.circuit import Circuit, CircuitBuilder
 from penstock.expr.nodes import Column, Expr
 from penstock.sql import plan as p
-from penstock.sql.planning import aggregates, joins, relational
+from penstock.sql.planning import aggregates, generators, joins, limits, relational, windows
 from penstock.sql.planning.stream import PlannerScope, Stream, is_spread_by, schema_of
 
 __all__ = ["COMPILERS", "Planner"]
@@ -30,7 +30,12 @@ COMPILERS: Mapping[type[p.Plan], Callable[[PlannerScope, Any], Stream]] = {
     p.Union: relational.union,
     p.Distinct: relational.distinct,
     p.Join: joins.join,
+    p.SingleRow: joins.single_row,
     p.Aggregate: aggregates.aggregate,
+    p.TopK: limits.top_k,
+    p.Generate: generators.generate,
+    p.Repeat: generators.repeat,
+    p.Window: windows.window,
 }
 
 

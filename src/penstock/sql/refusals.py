@@ -87,14 +87,7 @@ _SPECIAL_LITERAL = re.compile(
 )
 
 UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
-    "Window": ("a window function", "Aggregate with GROUP BY and join the result instead"),
-    "WindowGroupLimit": ("a window function", "Aggregate with GROUP BY and join the result instead"),
-    "GlobalLimit": ("LIMIT", "Leave it out of the view and limit when reading"),
-    "LocalLimit": ("LIMIT", "Leave it out of the view and limit when reading"),
-    "Offset": ("OFFSET", "Leave it out of the view and skip rows when reading"),
     "Tail": ("tail()", "Leave it out of the view"),
-    "Generate": ("a generator such as explode()", ""),
-    "ReplicateRows": ("EXCEPT ALL or INTERSECT ALL", ""),
     "UnionLoop": ("WITH RECURSIVE", ""),
     "WithCTE": ("a WITH query that Spark does not inline", "Create a view of it first"),
     "LogicalRelation": ("a table outside the pipeline", "Declare it with CREATE TABLE and feed it"),
@@ -112,10 +105,11 @@ UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
 }
 
 UNSUPPORTED_EXPRESSIONS: dict[str, tuple[str, str]] = {
-    "ScalarSubquery": ("a scalar subquery", "Create a view of the subquery and join it"),
-    "ListQuery": ("IN with a subquery", "Join with the subquery's DISTINCT rows"),
-    "InSubquery": ("IN with a subquery", "Join with the subquery's DISTINCT rows"),
-    "Exists": ("EXISTS with a subquery", "Join with the subquery's DISTINCT rows"),
+    "ScalarSubquery": ("a correlated scalar subquery in this place", "Write it as a LEFT JOIN"),
+    "LateralSubquery": ("a lateral subquery in this place", "Write it as a join"),
+    "ListQuery": ("IN with a subquery in this place", "Write it as a LEFT SEMI JOIN"),
+    "InSubquery": ("IN with a subquery in this place", "Write it as a LEFT SEMI JOIN"),
+    "Exists": ("EXISTS in this place", "Write it as a LEFT SEMI JOIN"),
     "PythonUDF": ("a Python UDF", "Use SQL expressions"),
     "PythonUDAF": ("a Python UDF", "Use SQL expressions"),
     "ScalaUDF": ("a Scala or Java UDF", "Use SQL expressions"),
@@ -125,16 +119,9 @@ UNSUPPORTED_EXPRESSIONS: dict[str, tuple[str, str]] = {
 
 def refuse_plan(node: Node, view: str) -> UnsupportedQuery:
     """The error for a plan node that nothing imports."""
-    kind, culprit = node.kind, node
-    if kind == "Window":
-        culprit = node.expressions("windowExpressions")[0]
-    elif kind == "Generate":
-        generator = node.expression("generator") or node
-        kind, culprit = (generator.kind, node) if generator.kind == "ReplicateRows" else (kind, generator)
+    kind = node.kind
     construct, advice = UNSUPPORTED_PLANS.get(kind, (f"the plan node {kind}", ""))
-    return UnsupportedQuery(
-        construct, place=place_of(culprit, view), reason="not supported yet", advice=advice
-    )
+    return UnsupportedQuery(construct, place=place_of(node, view), reason="not supported yet", advice=advice)
 
 
 def refuse_expression(node: Node, view: str) -> None:
@@ -142,8 +129,9 @@ def refuse_expression(node: Node, view: str) -> None:
     for inner in node.walk():
         if inner.kind in UNSUPPORTED_EXPRESSIONS:
             construct, advice = UNSUPPORTED_EXPRESSIONS[inner.kind]
-            place = place_of(inner, view)
-            raise UnsupportedQuery(construct, place=place, reason="not supported yet", advice=advice)
+            left_in = "plan" in inner.fields or inner.kind == "InSubquery"
+            reason = "Spark's optimiser does not make a join of it" if left_in else "not supported yet"
+            raise UnsupportedQuery(construct, place=place_of(inner, view), reason=reason, advice=advice)
 
 
 def text_of(node: Node) -> str:

@@ -10,7 +10,8 @@ from pyspark.sql.types import StructType
 from penstock.errors import UnsupportedQuery
 from penstock.expr.nodes import Call, Column, Expr
 from penstock.sql.imported import Imported, ImportScope, conjunction, conjuncts, rebound, substituted
-from penstock.sql.plan import Field, Filter, Plan, Project, Scan, SortKey, Union, Values
+from penstock.sql.joining import filtered
+from penstock.sql.plan import Field, Plan, Project, Scan, SortKey, Union, Values
 from penstock.sql.refusals import place_of, text_of
 from penstock.sql.tree import Node
 
@@ -25,9 +26,14 @@ __all__ = [
     "import_sort",
     "import_union",
     "import_values",
+    "not_nulls_first",
+    "object_name",
     "output_ids",
     "projected",
+    "sort_keys",
     "unaliased",
+    "union_of",
+    "with_order",
 ]
 
 RELATION_KEY = "penstock.relation"
@@ -87,7 +93,7 @@ def import_project(scope: ImportScope, node: Node) -> Imported:
     exprs = tuple(scope.expr(unaliased(output), columns) for output in outputs)
     names = tuple(str(output.fields["name"]) for output in outputs)
     result = projected(child, exprs, names, tuple(output.expression_id for output in outputs))
-    return _with_order(result, child, exprs)
+    return with_order(result, child, exprs)
 
 
 def unaliased(node: Node) -> Node:
@@ -126,7 +132,7 @@ def _different_columns(exprs: tuple[Expr, ...]) -> bool:
     return _only_columns(exprs) and len(set(exprs)) == len(exprs)
 
 
-def _with_order(result: Imported, child: Imported, exprs: tuple[Expr, ...]) -> Imported:
+def with_order(result: Imported, child: Imported, exprs: tuple[Expr, ...]) -> Imported:
     """The projection with its child's order, in terms of its own columns; no keys if one is not there."""
     ordinals = {expr.ordinal: i for i, expr in reversed(list(enumerate(exprs))) if isinstance(expr, Column)}
     keys: list[SortKey] = []
@@ -150,11 +156,11 @@ def import_filter(scope: ImportScope, node: Node) -> Imported:
     child = scope.plan(node.children[0])
     condition = node.expression("condition")
     assert condition is not None
-    predicate = _not_nulls_first(scope.expr(condition, child.columns))
-    return replace(child, plan=Filter(child.plan.schema, child.plan, predicate))
+    predicate = not_nulls_first(scope.expr(condition, child.columns))
+    return replace(child, plan=filtered(child.plan, predicate))
 
 
-def _not_nulls_first(predicate: Expr) -> Expr:
+def not_nulls_first(predicate: Expr) -> Expr:
     """The predicate with its ``IS NOT NULL`` tests of columns first, by column.
 
     Spark infers such tests and adds them in an order that depends on its ids. They cannot fail, so moving
@@ -180,16 +186,20 @@ def import_sort(scope: ImportScope, node: Node) -> Imported:
     child = replace(scope.plan(node.children[0]), order=(), order_text="")
     if not node.fields["global"]:
         return child
-    items = node.expressions("order")
-    keys = tuple(
+    keys = sort_keys(scope, node, child)
+    return replace(child, order=keys, order_text=", ".join(map(text_of, node.expressions("order"))))
+
+
+def sort_keys(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKey, ...]:
+    """The ORDER BY of a Sort over ``child``."""
+    return tuple(
         SortKey(
             _sort_expr(scope.expr(item.children[0], child.columns), child.plan),
-            ascending=_object_name(item.fields["direction"]) == "Ascending",
-            nulls_first=_object_name(item.fields["nullOrdering"]) == "NullsFirst",
+            ascending=object_name(item.fields["direction"]) == "Ascending",
+            nulls_first=object_name(item.fields["nullOrdering"]) == "NullsFirst",
         )
-        for item in items
+        for item in node.expressions("order")
     )
-    return replace(child, order=keys, order_text=", ".join(map(text_of, items)))
 
 
 def _sort_expr(expr: Expr, plan: Plan) -> Expr:
@@ -199,14 +209,15 @@ def _sort_expr(expr: Expr, plan: Plan) -> Expr:
     return _output_column(substituted(expr, plan.exprs), plan.exprs) or expr
 
 
-def _object_name(value: dict[str, str]) -> str:
+def object_name(value: dict[str, str]) -> str:
+    """The name of a Scala object in the JSON."""
     return value["object"].rpartition(".")[2].rstrip("$")
 
 
 def import_union(scope: ImportScope, node: Node) -> Imported:
     """``Union``: columns by position, with the ids of the first child."""
     children = [scope.plan(child) for child in node.children]
-    return _union(children, children[0].ids, tuple(field.name for field in children[0].plan.schema))
+    return union_of(children, children[0].ids, tuple(field.name for field in children[0].plan.schema))
 
 
 def import_expand(scope: ImportScope, node: Node) -> Imported:
@@ -222,10 +233,11 @@ def import_expand(scope: ImportScope, node: Node) -> Imported:
     for row in node.expression_rows("projections"):
         exprs = tuple(scope.expr(unaliased(item), columns) for item in row)
         parts.append(projected(child, exprs, names, ids))
-    return parts[0] if len(parts) == 1 else _union(parts, ids, names)
+    return parts[0] if len(parts) == 1 else union_of(parts, ids, names)
 
 
-def _union(parts: list[Imported], ids: tuple[int, ...], names: tuple[str, ...]) -> Imported:
+def union_of(parts: list[Imported], ids: tuple[int, ...], names: tuple[str, ...]) -> Imported:
+    """The rows of all parts, columns by position."""
     by_column = zip(*(part.plan.schema for part in parts), strict=True)
     schema = tuple(
         Field(name, fields[0].data_type, any(field.nullable for field in fields))

@@ -105,6 +105,7 @@ class PlanningSession:
         for key, value in {**_PLANNING, **self.settings}.items():
             self.spark.conf.set(key, value)
         self.relations: dict[str, StructType] = {}
+        self.keys: dict[str, tuple[int, ...]] = {}
         self._names: dict[str, str] = {}
 
     @property
@@ -126,8 +127,9 @@ class PlanningSession:
         """What a DataFrame function gets as its argument."""
         return Tables(self.spark, dict(self._names))
 
-    def add_relation(self, name: str, schema: StructType) -> None:
-        """Registers a table or a stored view: rows will come from outside the plan."""
+    def add_relation(self, name: str, schema: StructType, key: tuple[str, ...] = ()) -> None:
+        """Registers a table or a stored view: rows will come from outside the plan. ``key`` is the primary
+        key, if there is one."""
         marked = StructType(
             [
                 StructField(field.name, field.dataType, field.nullable, {RELATION_KEY: name})
@@ -138,6 +140,8 @@ class PlanningSession:
             frame = self.spark.createDataFrame(self.spark.sparkContext.emptyRDD(), marked)
             frame.createOrReplaceTempView(quoted(name))
         self.relations[name] = schema
+        if key:
+            self.keys[name] = tuple(schema.fieldNames().index(column) for column in key)
         self._names[name.lower()] = name
 
     def add_view(self, name: str, frame: DataFrame) -> None:
@@ -150,6 +154,7 @@ class PlanningSession:
         """Forgets a relation or view."""
         self.spark.catalog.dropTempView(name)
         self.relations.pop(name, None)
+        self.keys.pop(name, None)
         self._names.pop(name.lower(), None)
 
     def clear(self) -> None:

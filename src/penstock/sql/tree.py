@@ -11,21 +11,23 @@ surprises costs few calls.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from penstock.expr.live import completed
 
-__all__ = ["Node", "read_plan"]
+__all__ = ["Node", "read_plan", "read_tree"]
 
 Twin = Callable[[], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One plan or expression node. ``kind`` is Catalyst's class name without its package."""
+    """One plan or expression node. ``kind`` is Catalyst's class name without its package.
+
+    ``fields`` are as in the JSON; where a plan was rewritten, a sequence of expressions may hold nodes."""
 
     kind: str
     fields: dict[str, Any]
@@ -97,8 +99,11 @@ def _read(items: Iterator[dict[str, Any]], twin: Twin) -> Node:
     return Node(fields["class"].rpartition(".")[2], fields, children, twin)
 
 
-def _sequence(items: list[list[dict[str, Any]]], twin: Twin) -> tuple[Node, ...]:
-    return tuple(read_tree(item, cache(lambda i=i: twin().apply(i))) for i, item in enumerate(items))
+def _sequence(items: Sequence[Node | list[dict[str, Any]]], twin: Twin) -> tuple[Node, ...]:
+    return tuple(
+        item if isinstance(item, Node) else read_tree(item, cache(lambda i=i: twin().apply(i)))
+        for i, item in enumerate(items)
+    )
 
 
 def _unwrapped(value: Any) -> Any:

@@ -80,7 +80,9 @@ def import_view(
     check_repeatable(analysed, text, name)
     with planning.active(), translated_errors():
         optimised = execution.optimizedPlan()
-    importer = Importer(name, planning.relations, planning.ansi, planning.timezone, planning.local_rows)
+    importer = Importer(
+        name, planning.relations, planning.keys, planning.ansi, planning.timezone, planning.local_rows
+    )
     plan, order_by = import_plan(importer, read_plan(optimised), schema)
     uses = _used_names(analysed, planning)
     function = None if isinstance(query, str) else query

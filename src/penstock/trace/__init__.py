@@ -2,16 +2,19 @@
 
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words
 from penstock.trace.lookup import Matches, lookup_first, lookup_rows, lookup_sums
+from penstock.trace.prefix import Prefix, lookup_prefix
 from penstock.trace.spine import BatchRef, Spine
 
 __all__ = [
     "Batch",
     "BatchRef",
     "Matches",
+    "Prefix",
     "Spine",
     "build_batch",
     "key_range",
     "lookup_first",
+    "lookup_prefix",
     "lookup_rows",
     "lookup_sums",
     "merge_batches",

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +71,8 @@ class Batch:
     values: tuple[pa.Array, ...] = ()
     sums: Mapping[str, Weights] = field(default_factory=dict)
     ordered: Ordered = None
+    memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was computed from the rows and may be wanted again; a batch never changes."""
 
     def __len__(self) -> int:
         return len(self.order)

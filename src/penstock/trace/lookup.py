@@ -18,7 +18,7 @@ from penstock.trace.batch import Batch, Words, key_range
 from penstock.trace.order import exact_rank
 from penstock.zset import Hashes
 
-__all__ = ["Matches", "lookup_first", "lookup_rows", "lookup_sums"]
+__all__ = ["Matches", "bounds_of", "expand", "lookup_first", "lookup_rows", "lookup_sums"]
 
 Indices = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
     A batch may come in several parts, so that however many rows match, few of them are held at a time."""
     low, high = key_range(keys)
     for batch in batches:
-        start, stop = _bounds(batch, low, high)
+        start, stop = bounds_of(batch, low, high)
         for probe, row in _expand_in_parts(start, stop - start):
             own = batch.key_lo[row] == keys.lo[probe]
             if not own.all():
@@ -80,7 +80,7 @@ def lookup_first(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Ar
     if not batches or len(keys) == 0:
         return np.empty(0, np.int64), None
     low, high = key_range(keys)
-    bounds = [_bounds(batch, low, high) for batch in batches]
+    bounds = [bounds_of(batch, low, high) for batch in batches]
     pending = np.arange(len(keys))
     found: list[Indices] = []
     values: list[pa.Array] = []
@@ -106,7 +106,7 @@ def _decide(
     for batch, (start, stop) in zip(batches, bounds, strict=True):
         begin, size = start[pending], stop[pending] - start[pending]
         taken = np.minimum(size, window)
-        probe, row = _expand(begin, taken)
+        probe, row = expand(begin, taken)
         ends = np.zeros(len(row), bool)
         ends[np.cumsum(taken)[(size > window)] - 1] = True
         # A stranger's row counts for nothing, but as the end of a window it still marks how far we read.
@@ -165,8 +165,8 @@ def _exact(batch: Batch, keys: Hashes, rows: Words | None) -> tuple[Indices, Ind
     found = batch.order[at] == keys.hi
     own = found & _is_own(batch, at, keys.lo, rows)
     if not np.array_equal(own, found):
-        first, last = _bounds(batch, keys.hi, keys.hi)
-        probe, row = _expand(first, last - first)
+        first, last = bounds_of(batch, keys.hi, keys.hi)
+        probe, row = expand(first, last - first)
         mine = _is_own(batch, row, keys.lo[probe], None if rows is None else rows[probe])
         return probe[mine], row[mine]
     probe = np.flatnonzero(own)
@@ -182,7 +182,7 @@ def _is_own(batch: Batch, row: Indices, key_lo: Words, row_lo: Words | None) -> 
     return own
 
 
-def _bounds(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
+def bounds_of(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
     """First and one-past-last row of each probe's range of order words."""
     if bool((low[1:] >= low[:-1]).all()):
         return np.searchsorted(batch.order, low, "left"), np.searchsorted(batch.order, high, "right")
@@ -194,7 +194,7 @@ def _bounds(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
     return start, stop
 
 
-def _expand(start: Indices, size: Indices) -> tuple[Indices, Indices]:
+def expand(start: Indices, size: Indices) -> tuple[Indices, Indices]:
     """Flattens ranges: for each range its number, repeated, beside the rows in it."""
     total = int(size.sum())
     probe = np.repeat(np.arange(len(size)), size)
@@ -208,7 +208,7 @@ def _expand_in_parts(start: Indices, size: Indices) -> Iterator[tuple[Indices, I
     total = int(size.sum())
     if total <= _AT_ONCE:
         if total:
-            yield _expand(start, size)
+            yield expand(start, size)
         return
     ends = np.cumsum(size)
     for first in range(0, total, _AT_ONCE):

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from penstock.zset.exact import carry, join_doubles, join_integers, split_doubles, split_integers
+from penstock.zset.exact import (
+    ExactNumbers,
+    carry,
+    join_doubles,
+    join_integers,
+    split_doubles,
+    split_integers,
+    split_products,
+)
 from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns
 from penstock.zset.reference import ReferenceZSet
 from penstock.zset.zset import WEIGHT_COLUMN, Weights, ZSet
@@ -10,6 +18,7 @@ from penstock.zset.zset import WEIGHT_COLUMN, Weights, ZSet
 __all__ = [
     "HASH_VERSION",
     "WEIGHT_COLUMN",
+    "ExactNumbers",
     "HashSeed",
     "Hashes",
     "ReferenceZSet",
@@ -21,4 +30,5 @@ __all__ = [
     "join_integers",
     "split_doubles",
     "split_integers",
+    "split_products",
 ]

@@ -11,7 +11,7 @@ size use two or three columns. Reading costs a few passes for each column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from penstock.zset.exact_digits import (
     weigh,
 )
 
-__all__ = ["join_doubles", "split_doubles"]
+__all__ = ["BLOCK_ROWS", "aligned", "join_doubles", "split_doubles", "spread"]
 
 Doubles = NDArray[np.float64]
 
@@ -38,17 +38,16 @@ _FRACTION_MASK = np.int64((1 << _FRACTION_BITS) - 1)
 _EXPONENT_MASK = np.int64(0x7FF)
 _LOWEST_PLACE = -34  # 2^(32 * -34) = 2^-1088 is the first digit boundary below the smallest double, 2^-1074
 _LOWEST_BIT = np.int64(-1074 - 32 * _LOWEST_PLACE)
-_PLACES = 2046 // 32 + 1
 _DROPPED_BITS = np.uint64(64 - 1 - _FRACTION_BITS)
-_BLOCK_ROWS = 1 << 13  # rows worked on at a time, so that what is computed in between stays in the cache
+BLOCK_ROWS = 1 << 13  # rows worked on at a time, so that what is computed in between stays in the cache
 
 
 def split_doubles(values: Doubles, weights: Int64s) -> dict[str, Int64s]:
     """Columns of each row's contribution times its weight; only columns in which some row is not zero."""
     carrying = needs_carry(weights)
     columns: dict[str, Int64s] = {}
-    for start in range(0, len(values), _BLOCK_ROWS):
-        rows = slice(start, start + _BLOCK_ROWS)
+    for start in range(0, len(values), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
         for key, part in _contributions(values[rows], weights[rows], carrying).items():
             if part.any():
                 if key not in columns:
@@ -70,6 +69,13 @@ def _contributions(values: Doubles, weights: Int64s, carrying: bool) -> dict[str
 
 def _digits(values: Doubles, finite: NDArray[np.bool_]) -> dict[int, Int64s]:
     """The digits of the absolute values, each below 2^32."""
+    return spread(*aligned(values, finite))
+
+
+def aligned(values: Doubles, finite: NDArray[np.bool_]) -> tuple[Int64s, tuple[Int64s, ...]]:
+    """The absolute values as three neighbouring digits below 2^32 each, and the place of the lowest.
+
+    Where ``finite`` is false the value counts as 0."""
     bits = np.ascontiguousarray(values).view(np.int64)
     exponent = (bits >> np.int64(_FRACTION_BITS)) & _EXPONENT_MASK
     significand = bits & _FRACTION_MASK
@@ -77,19 +83,26 @@ def _digits(values: Doubles, finite: NDArray[np.bool_]) -> dict[int, Int64s]:
     significand[~finite] = 0
     # Subnormal numbers (exponent 0) have the same unit as those of exponent 1.
     unit = np.maximum(exponent, np.int64(1)) - np.int64(1) + _LOWEST_BIT
-    place, shift = unit >> np.int64(5), unit & np.int64(31)
+    place, shift = (unit >> np.int64(5)) + np.int64(_LOWEST_PLACE), unit & np.int64(31)
     lower = (significand & DIGIT_MASK) << shift
     upper = ((significand >> DIGIT_BITS) << shift) + (lower >> DIGIT_BITS)
-    parts = (lower & DIGIT_MASK, upper & DIGIT_MASK, upper >> DIGIT_BITS)
+    return place, (lower & DIGIT_MASK, upper & DIGIT_MASK, upper >> DIGIT_BITS)
 
+
+def spread(place: Int64s, parts: Sequence[Int64s]) -> dict[int, Int64s]:
+    """Neighbouring digits whose lowest stands at each row's own place, as one column per place in use."""
     digits: dict[int, Int64s] = {}
-    used = np.flatnonzero(np.bincount(place[significand != 0], minlength=_PLACES))
+    nonzero = np.bitwise_or.reduce(parts) != 0
+    if not nonzero.any():
+        return digits
+    lowest = place.min()
+    used = np.flatnonzero(np.bincount(place[nonzero] - lowest)) + lowest
     for first in used.tolist():
         here = place == first if len(used) > 1 else None
         for step, part in enumerate(parts):
             digit = part if here is None else np.where(here, part, np.int64(0))
             if digit.any():
-                key = first + step + _LOWEST_PLACE
+                key = first + step
                 digits[key] = digits[key] + digit if key in digits else digit
     return digits
 
@@ -99,8 +112,8 @@ def join_doubles(sums: Mapping[str, Int64s], length: int) -> Doubles:
     total = np.zeros(length, np.float64)
     digits = digits_of(sums, BIN)
     if digits:
-        for start in range(0, length, _BLOCK_ROWS):
-            rows = slice(start, min(start + _BLOCK_ROWS, length))
+        for start in range(0, length, BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, length))
             total[rows] = _nearest({place: column[rows] for place, column in digits.items()})
     none = np.zeros(length, np.bool_)
     nan, plus, minus = (sums[key] != 0 if key in sums else none for key in (_NAN, _PLUS, _MINUS))

@@ -1,14 +1,48 @@
-"""What an aggregate function keeps per group, one kind per file.
+"""The aggregate functions: what each keeps of a group and how its answer is read, one kind per file.
 
-A *linear* accumulator is a sum of something: it turns rows into additive integer columns and a group's
-totals into the answer, so a step costs what changed. An *ordered* one keeps a group's values in order
-and reads the first few.
+A *linear* function is made of totals, numbers that add: a step costs what changed. A *first* one is read off
+the first of a group's values in order. A *grouped* one looks at all values of the groups a step touches.
 """
 
 from penstock.circuit.accumulators.average import Average
-from penstock.circuit.accumulators.base import LinearAccumulator, OrderedAccumulator
+from penstock.circuit.accumulators.base import Grouped, GroupRows, Linear, Sums
+from penstock.circuit.accumulators.bits import BitFunction
+from penstock.circuit.accumulators.booleans import AllOrAny
+from penstock.circuit.accumulators.collect import Collect, JoinText, TopValues
 from penstock.circuit.accumulators.count import Count
-from penstock.circuit.accumulators.extremum import Extremum
+from penstock.circuit.accumulators.extremum import Extremum, ExtremumBy, First
+from penstock.circuit.accumulators.mode import Mode
+from penstock.circuit.accumulators.moments import MOMENTS, Moment
+from penstock.circuit.accumulators.pairs import PAIRS, PairFunction
+from penstock.circuit.accumulators.percentile import ApproximatePercentile, DiscretePercentile, Percentile
+from penstock.circuit.accumulators.pivot import Pivot
 from penstock.circuit.accumulators.sum import Sum
+from penstock.circuit.accumulators.totals import Total
 
-__all__ = ["Average", "Count", "Extremum", "LinearAccumulator", "OrderedAccumulator", "Sum"]
+__all__ = [
+    "MOMENTS",
+    "PAIRS",
+    "AllOrAny",
+    "ApproximatePercentile",
+    "Average",
+    "BitFunction",
+    "Collect",
+    "Count",
+    "DiscretePercentile",
+    "Extremum",
+    "ExtremumBy",
+    "First",
+    "GroupRows",
+    "Grouped",
+    "JoinText",
+    "Linear",
+    "Mode",
+    "Moment",
+    "PairFunction",
+    "Percentile",
+    "Pivot",
+    "Sum",
+    "Sums",
+    "TopValues",
+    "Total",
+]

@@ -1,51 +1,63 @@
-"""MIN and MAX: the first value of a group whose weight is positive, in ascending or descending order."""
+"""What is read off the first value of a group in order: MIN, MAX, MIN_BY and MAX_BY."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.types import DataType
 
-from penstock.circuit.accumulators.base import OrderedAccumulator
-from penstock.circuit.delta import Delta
-from penstock.expr.types import to_arrow
-from penstock.trace import Batch, build_batch, lookup_first
-from penstock.trace.batch import HIGH
-from penstock.trace.order import Ordered, order_image
-from penstock.zset import Hashes, HashSeed, hash_columns
+from penstock.expr.nodes import Expr
 
-__all__ = ["Extremum"]
+__all__ = ["Extremum", "ExtremumBy", "First"]
 
 
 @dataclass(frozen=True)
-class Extremum(OrderedAccumulator):
-    """The smallest value, or with ``descending`` the largest. Its input holds no NULLs."""
+class First:
+    """A function of the first value; the feed says in which direction. Values are never NULL."""
 
+    data_type: DataType
+    args: tuple[Expr, ...]
     descending: bool = False
 
-    def batch(self, delta: Delta, seed: HashSeed) -> Batch:
-        assert delta.keys is not None
-        value = delta.zset.columns[-1]
-        if pa.types.is_floating(value.type):
-            # 0.0 and -0.0 are one value: keep the same one whichever comes first.
-            value = pc.add(value, pa.scalar(0.0, value.type))
-        order = (delta.keys.hi & HIGH) | order_image(value, descending=self.descending)
-        row = hash_columns([value], len(value), seed)
-        direction: Ordered = "descending" if self.descending else "ascending"
-        return build_batch(order, delta.keys.lo, row.lo, delta.zset.weights, (value,), ordered=direction)
+    def keyed(self, values: tuple[pa.Array, ...]) -> pa.Array:
+        """What is put in order, from the columns of the feed."""
+        raise NotImplementedError
 
-    def result(self, batches: Sequence[Batch], groups: Hashes) -> pa.Array:
-        probe, values = lookup_first(batches, groups)
-        if values is None:
-            return pa.nulls(len(groups), to_arrow(self.data_type))
-        place = np.zeros(len(groups), np.int64)
-        missing = np.ones(len(groups), bool)
-        place[probe] = np.arange(len(probe))
-        missing[probe] = False
-        return values.take(pa.array(place, mask=missing))
+    def result(self, first: pa.Array) -> pa.Array:
+        """The answer, from the first of what was put in order; NULL where there is none."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Extremum(First):
+    """The smallest value, or with ``descending`` the largest."""
+
+    def keyed(self, values: tuple[pa.Array, ...]) -> pa.Array:
+        return values[0]
+
+    def result(self, first: pa.Array) -> pa.Array:
+        return first
 
     def __str__(self) -> str:
         return f"{'max' if self.descending else 'min'}({self.args[0]})"
+
+
+@dataclass(frozen=True)
+class ExtremumBy(First):
+    """The value (second column) beside the smallest or largest ordering (first column, not NULL).
+
+    Of several values beside the same ordering Spark takes any; here it is the smallest of them (for MIN_BY;
+    the largest for MAX_BY), so the answer depends on nothing but the rows.
+    """
+
+    def keyed(self, values: tuple[pa.Array, ...]) -> pa.Array:
+        return pa.StructArray.from_arrays(list(values), names=["ordering", "value"])
+
+    def result(self, first: pa.Array) -> pa.Array:
+        return pc.struct_field(first, 1)
+
+    def __str__(self) -> str:
+        value, ordering = self.args
+        return f"{'max' if self.descending else 'min'}_by({value}, {ordering})"

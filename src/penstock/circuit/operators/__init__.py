@@ -3,29 +3,46 @@
 from penstock.circuit.operators.aggregate import Aggregate
 from penstock.circuit.operators.append_table import AppendTable
 from penstock.circuit.operators.arrange import Arrange
+from penstock.circuit.operators.conditional_semi_join import ConditionalSemiJoin
 from penstock.circuit.operators.distinct import Distinct
 from penstock.circuit.operators.filter import Filter
+from penstock.circuit.operators.flat_map import FlatMap, Replicate
 from penstock.circuit.operators.index import Index
 from penstock.circuit.operators.join import Join
 from penstock.circuit.operators.partial_aggregate import PartialAggregate
 from penstock.circuit.operators.project import Project
+from penstock.circuit.operators.scatter import Copy, Scatter
+from penstock.circuit.operators.semi_join import SemiJoin, Wanted
+from penstock.circuit.operators.single_row import SingleRow
 from penstock.circuit.operators.table import Table
+from penstock.circuit.operators.top_k import TopK
 from penstock.circuit.operators.union import Union
 from penstock.circuit.operators.values import Values
 from penstock.circuit.operators.view import View
+from penstock.circuit.operators.window import Window
 
 __all__ = [
     "Aggregate",
     "AppendTable",
     "Arrange",
+    "ConditionalSemiJoin",
+    "Copy",
     "Distinct",
     "Filter",
+    "FlatMap",
     "Index",
     "Join",
     "PartialAggregate",
     "Project",
+    "Replicate",
+    "Scatter",
+    "SemiJoin",
+    "SingleRow",
     "Table",
+    "TopK",
     "Union",
     "Values",
     "View",
+    "Wanted",
+    "Window",
 ]

@@ -1,9 +1,7 @@
-"""Grouped aggregation: keeps accumulators per group and emits ``- old + new`` for the groups touched.
+"""Grouped aggregation: emits ``- old + new`` for the groups touched, if their answers changed.
 
-The first input brings partial sums (of the linear accumulators, and always the number of rows); each
-further input brings the values of one ordered accumulator, indexed by group. State: one arrangement of
-sums, one ordered arrangement per ordered accumulator. A step reads and writes the groups it touches and,
-of an ordered one, the first few values.
+Each input is the change of one *feed* (:mod:`penstock.circuit.feeds`), indexed by group; each feed keeps one
+arrangement. The first feed's weight is the number of rows of a group, which decides whether the group exists.
 """
 
 from __future__ import annotations
@@ -15,29 +13,27 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.circuit.accumulators import LinearAccumulator, OrderedAccumulator
 from penstock.circuit.delta import Delta
+from penstock.circuit.feeds import Answers, Feed, SumsFeed
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
-from penstock.trace import Batch, build_batch, lookup_sums
+from penstock.trace import Batch, build_batch
 from penstock.zset import Hashes, ZSet, hash_columns
 
 __all__ = ["Aggregate"]
 
-Sums = dict[str, NDArray[np.int64]]
 
-
-@operator("aggregate", Incremental.GROUPS, state="sums per group; values per group in order for min and max")
+@operator("aggregate", Incremental.GROUPS, state="totals per group, and values where a function needs them")
 @dataclass(frozen=True)
 class Aggregate(Operator):
-    """The output is the group's key columns (``width`` of them) followed by one column per accumulator.
+    """The output is the group's key columns (``width`` of them) followed by one column per function.
 
-    ``accumulators`` are in output order; linear ones find their sums under their position among the
-    linear ones, ordered ones are fed by the inputs after the first, in order. With ``width`` zero there is
+    ``outputs`` says for each of those which function of which feed it is. With ``width`` zero there is
     exactly one group, which exists even when it has no rows.
     """
 
     width: int
-    accumulators: tuple[LinearAccumulator | OrderedAccumulator, ...]
+    feeds: tuple[Feed, ...]
+    outputs: tuple[tuple[int, int], ...]
 
     @property
     def opens(self) -> bool:
@@ -45,73 +41,59 @@ class Aggregate(Operator):
 
     @property
     def slots(self) -> int:
-        return 1 + len(self._ordered)
-
-    @property
-    def _ordered(self) -> list[OrderedAccumulator]:
-        return [a for a in self.accumulators if isinstance(a, OrderedAccumulator)]
+        return len(self.feeds)
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         deltas = [flow for flow in inputs if isinstance(flow, Delta)]
-        groups, columns = self._touched(deltas, state)
+        batches = [feed.batch(delta, state.seed) for feed, delta in zip(self.feeds, deltas, strict=True)]
+        groups, columns = self._touched(deltas, batches[0], state)
         size = len(groups)
         if size == 0:
             return Delta.empty(self.schema)
-        partial = self._batch_of_sums(deltas[0])
-        old_rows, old_sums = lookup_sums(state.before(0), groups)
-        new_rows, new_sums = lookup_sums([*state.before(0), partial], groups)
-        state.stage(0, partial)
-        old: list[pa.Array] = []
-        new: list[pa.Array] = []
-        linear = ordered = 0
-        for accumulator in self.accumulators:
-            if isinstance(accumulator, OrderedAccumulator):
-                batch = accumulator.batch(deltas[1 + ordered], state.seed)
-                before = state.before(1 + ordered)
-                old.append(accumulator.result(before, groups))
-                new.append(accumulator.result([*before, batch], groups))
-                state.stage(1 + ordered, batch)
-                ordered += 1
-            else:
-                old.append(accumulator.result(old_rows, _of(old_sums, linear)))
-                new.append(accumulator.result(new_rows, _of(new_sums, linear)))
-                linear += 1
-        had, has = old_rows > 0, new_rows > 0
+        counting = self.feeds[0]
+        assert isinstance(counting, SumsFeed)
+        first, rows, rows_after = counting.read(state.before(0), batches[0], groups)
+        answers = [first]
+        for slot, feed in enumerate(self.feeds[1:], 1):
+            answers.append(feed.answers(state.before(slot), batches[slot], groups))
+        for slot, (feed, batch) in enumerate(zip(self.feeds, batches, strict=True)):
+            state.stage(slot, feed.stored(batch))
+        had, has = rows > 0, rows_after > 0
         if self.width == 0:
             had, has = np.full(size, not state.opening), np.full(size, True)
-        return Delta(self._emit(columns, old, new, had, has, state))
+        return Delta(self._emit(columns, answers, had, has, state))
 
-    def _touched(self, deltas: Sequence[Delta], state: State) -> tuple[Hashes, tuple[pa.Array, ...]]:
+    def _touched(
+        self, deltas: Sequence[Delta], counted: Batch, state: State
+    ) -> tuple[Hashes, tuple[pa.Array, ...]]:
         """The groups that any input mentions, each once, with their key columns."""
         if self.width == 0:
             group = hash_columns([], 1, state.seed)
             touched = state.owns(group) if state.opening else any(len(delta) for delta in deltas)
             return (group, ()) if touched else (Hashes(group.hi[:0], group.lo[:0]), ())
-        parts = [delta for delta in deltas if len(delta)]
-        if not parts:
-            none = np.empty(0, np.uint64)
-            return Hashes(none, none), ()
+        others = [delta for delta in deltas[1:] if len(delta)]
+        if not others:
+            return Hashes(counted.order, counted.key_lo), counted.values
+        parts = [deltas[0], *others] if len(deltas[0]) else others
         keys = Hashes.concat([part.keys for part in parts if part.keys is not None])
         columns = [pa.concat_arrays([part.zset.columns[i] for part in parts]) for i in range(self.width)]
         ones = np.ones(len(keys), np.int64)
         batch = build_batch(keys.hi, keys.lo, None, ones, columns)
         return Hashes(batch.order, batch.key_lo), batch.values
 
-    def _batch_of_sums(self, delta: Delta) -> Batch:
-        assert delta.keys is not None
-        return build_batch(delta.keys.hi, delta.keys.lo, None, delta.zset.weights, (), delta.sums)
-
     def _emit(
         self,
         columns: tuple[pa.Array, ...],
-        old: list[pa.Array],
-        new: list[pa.Array],
+        answers: Sequence[Answers],
         had: NDArray[np.bool_],
         has: NDArray[np.bool_],
         state: State,
     ) -> ZSet:
-        was = hash_columns(old, len(had), state.seed)
-        now = hash_columns(new, len(had), state.seed)
+        old = [answers[feed].old[position] for feed, position in self.outputs]
+        new = [answers[feed].new[position] for feed, position in self.outputs]
+        differ = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
+        was = hash_columns([a for a, _ in differ], len(had), state.seed)
+        now = hash_columns([b for _, b in differ], len(had), state.seed)
         changed = (had != has) | (was.hi != now.hi) | (was.lo != now.lo)
         ones = np.ones(len(had), np.int64)
         retract = ZSet(self.schema, (*columns, *old), -ones).filter(had & changed)
@@ -119,10 +101,4 @@ class Aggregate(Operator):
         return ZSet.concat(self.schema, [retract, assert_])
 
     def describe(self) -> str:
-        return ", ".join(map(str, self.accumulators)) or "groups"
-
-
-def _of(sums: Sums, position: int) -> Sums:
-    """The sums of one linear accumulator, by their own names."""
-    prefix = f"{position}."
-    return {name.removeprefix(prefix): total for name, total in sums.items() if name.startswith(prefix)}
+        return ", ".join(str(feed) for feed in self.feeds if str(feed)) or "groups"

@@ -1,7 +1,8 @@
-"""Pre-aggregation: sums the linear part of an aggregate per group, on the worker where the rows are.
+"""Pre-aggregation: sums the totals of an aggregate per group, on the worker where the rows are.
 
 Linear, so the partial sums of the workers simply add up. It runs before the exchange: at most one row
-per group and worker travels, whatever the size of the step.
+per group and worker travels, whatever the size of the step. An expression that several totals read is
+evaluated once.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from penstock.circuit.accumulators import LinearAccumulator
+from penstock.circuit.accumulators import Total
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.evaluate import evaluate
@@ -29,46 +31,67 @@ Sums = dict[str, NDArray[np.int64]]
 @operator("partial aggregate", Incremental.LINEAR)
 @dataclass(frozen=True)
 class PartialAggregate(Operator):
-    """Groups by ``keys``. The output holds the key columns, and the sums of each accumulator ``i`` beside
-    the weight, under names that start with ``i.``."""
+    """Groups by ``keys``. The output holds the key columns, and the columns of each total ``i`` beside the
+    weight, under names that start with ``i.``."""
 
     keys: tuple[Expr, ...]
-    accumulators: tuple[LinearAccumulator, ...]
+    totals: tuple[Total, ...]
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         zset = delta_of(inputs[0]).zset
         size = len(zset)
         columns = [evaluate(key, zset.columns, size) for key in self.keys]
         group = hash_columns(columns, size, state.seed)
-        parts = [_contributions(accumulator, zset) for accumulator in self.accumulators]
-        sums = {f"{i}.{name}": total for i, part in enumerate(parts) for name, total in part.items()}
+        chosen: dict[Expr | None, _Chosen] = {}
+        for total in self.totals:
+            if total.filter not in chosen:
+                chosen[total.filter] = _Chosen(zset, total.filter)
+        parts = [chosen[total.filter].contributions(total) for total in self.totals]
+        sums = {f"{i}.{name}": column for i, part in enumerate(parts) for name, column in part.items()}
         batch = build_batch(group.hi, group.lo, None, zset.weights, columns, sums)
         zset = ZSet(self.schema, batch.values, batch.weights)
         return Delta(zset, Hashes(batch.order, batch.key_lo), _carried(parts, batch))
 
     def describe(self) -> str:
-        return f"by {', '.join(map(str, self.keys)) or 'nothing'}: {', '.join(map(str, self.accumulators))}"
+        totals = ", ".join(
+            f"{type(total).__name__.lower()}({', '.join(map(str, total.args))})" for total in self.totals
+        )
+        return f"by {', '.join(map(str, self.keys)) or 'nothing'}: {totals or 'rows'}"
 
 
-def _contributions(accumulator: LinearAccumulator, zset: ZSet) -> Sums:
-    """What each row adds. An argument is evaluated only on the rows that the filter lets through: on the
-    others it may be an error (``sum(1 / x) FILTER (WHERE x <> 0)``)."""
-    chosen = zset
-    taken: NDArray[np.int64] | None = None
-    if accumulator.filter is not None:
-        holds = pc.fill_null(evaluate(accumulator.filter, zset.columns, len(zset)), False)
-        mask = holds.to_numpy(zero_copy_only=False)
-        if not mask.all():
-            taken = np.flatnonzero(mask)
-            chosen = zset.filter(mask)
-    arguments = [evaluate(argument, chosen.columns, len(chosen)) for argument in accumulator.args]
-    parts = accumulator.contributions(arguments, chosen.weights)
-    if taken is None:
-        return parts
-    spread = {name: np.zeros(len(zset), np.int64) for name in parts}
-    for name, part in parts.items():
-        spread[name][taken] = part
-    return spread
+class _Chosen:
+    """The rows that a filter lets through, and what expressions are on them.
+
+    An argument is evaluated on these rows only: on the others it may be an error
+    (``sum(1 / x) FILTER (WHERE x <> 0)``).
+    """
+
+    def __init__(self, zset: ZSet, filter: Expr | None) -> None:
+        self._size = len(zset)
+        self._rows = zset
+        self._places: NDArray[np.int64] | None = None
+        self._values: dict[Expr, pa.Array] = {}
+        if filter is not None:
+            holds = pc.fill_null(evaluate(filter, zset.columns, len(zset)), False)
+            mask = holds.to_numpy(zero_copy_only=False)
+            if not mask.all():
+                self._places = np.flatnonzero(mask)
+                self._rows = zset.filter(mask)
+
+    def contributions(self, total: Total) -> Sums:
+        """What each row adds to a total; rows that were not chosen add nothing."""
+        parts = total.contributions([self._value(arg) for arg in total.args], self._rows.weights)
+        if self._places is None:
+            return parts
+        spread = {name: np.zeros(self._size, np.int64) for name in parts}
+        for name, part in parts.items():
+            spread[name][self._places] = part
+        return spread
+
+    def _value(self, expr: Expr) -> pa.Array:
+        if expr not in self._values:
+            self._values[expr] = evaluate(expr, self._rows.columns, len(self._rows))
+        return self._values[expr]
 
 
 def _carried(parts: Sequence[Sums], batch: Batch) -> Sums:

@@ -1,1 +1,1 @@
-"""From plan nodes to operators: one function for each class of plan node (see :mod:`penstock.sql.planner`)."""
+"""From plan nodes to operators: one function for each class of plan node, see :mod:`penstock.sql.planner`."""

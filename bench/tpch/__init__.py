@@ -1,0 +1,34 @@
+"""TPC-H: the 22 queries as views of one pipeline, through a stream of refreshes."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench.check import Subject, add_check_arguments, check_as_asked, session
+from bench.report import Result
+from bench.tpch.data import generated, queries, tables
+from bench.tpch.refresh import Refresh, first_load
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command line."""
+    add_check_arguments(parser)
+    parser.add_argument("--scale", type=float, default=0.01, help="TPC-H's scale factor (default 0.01)")
+
+
+def run(arguments: argparse.Namespace) -> Result:
+    """Checks all views."""
+    spark = session(arguments)
+    contents = generated(arguments.scale)
+    refresh = Refresh(tables(), contents, seed=arguments.seed)
+    subject = Subject(
+        "tpch",
+        f"TPC-H, scale {arguments.scale:g}: 22 views of one pipeline against batch Spark after each of "
+        f"{arguments.steps} refreshes and the first load",
+        tables(),
+        queries(arguments.scale),
+        [first_load(contents), *(refresh.step() for _ in range(arguments.steps))],
+    )
+    return check_as_asked(spark, subject, arguments)

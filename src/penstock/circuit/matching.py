@@ -1,0 +1,155 @@
+"""Which rows of two arrangements go together: what all joins have in common.
+
+The change of ``L ⋈ R`` is ``ΔL ⋈ R + L ⋈ ΔR + ΔL ⋈ ΔR`` with L and R as they were before the step. Each term
+is a lookup of one side's delta in batches sorted by key, so the cost follows the delta and its matches,
+never the size of either side. Pairs are index arrays; a column is gathered when somebody asks for it.
+
+A pair may come several times with weights that cancel out: a row that left with one that came in the same
+step never met, and a deleted row stays in an old batch until batches merge. Evaluating a condition on such
+a pair is harmless unless it fails there. So if it fails, pairs are summed up first and it is tried again on
+those that are left, each of which exists now or did before the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from penstock.circuit.delta import Arranged
+from penstock.errors import EvaluationError
+from penstock.expr.evaluate import evaluate
+from penstock.expr.nodes import Expr
+from penstock.trace import Batch, lookup_rows
+from penstock.trace.batch import HIGH
+from penstock.zset import Hashes
+
+__all__ = ["PairColumns", "Pairs", "changed_pairs", "keys_of", "too_many_rows"]
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Rows that go together: ``left_rows[i]`` of ``left`` with ``right_rows[i]`` of ``right``."""
+
+    left: Batch
+    left_rows: Indices
+    right: Batch
+    right_rows: Indices
+
+    def __len__(self) -> int:
+        return len(self.left_rows)
+
+    @property
+    def weights(self) -> Indices:
+        """The weight of each pair: the product of its rows' weights."""
+        product: Indices = self.left.weights[self.left_rows] * self.right.weights[self.right_rows]
+        return product
+
+    def filter(self, mask: NDArray[np.bool_]) -> Pairs:
+        """The pairs for which ``mask`` is true."""
+        if mask.all():
+            return self
+        return Pairs(self.left, self.left_rows[mask], self.right, self.right_rows[mask])
+
+
+class PairColumns(Sequence[pa.Array]):
+    """The columns of pairs, left ones first, each gathered when it is first asked for."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self._pairs = pairs
+        self._left, self._right = pa.array(pairs.left_rows), pa.array(pairs.right_rows)
+        self._gathered: dict[int, pa.Array] = {}
+
+    def __len__(self) -> int:
+        return len(self._pairs.left.values) + len(self._pairs.right.values)
+
+    def __getitem__(self, ordinal: Any) -> Any:
+        if ordinal not in self._gathered:
+            width = len(self._pairs.left.values)
+            if ordinal < width:
+                column = self._pairs.left.values[ordinal].take(self._left)
+            else:
+                column = self._pairs.right.values[ordinal - width].take(self._right)
+            self._gathered[ordinal] = column
+        return self._gathered[ordinal]
+
+
+def changed_pairs(left: Arranged, right: Arranged, condition: Expr | None) -> list[Pairs]:
+    """The pairs that come or go in this step: equal keys, and ``condition`` holds (left columns first)."""
+    if condition is None:
+        return list(_products(left, right))
+    try:
+        return _holding(_products(left, right), condition)
+    except EvaluationError:
+        return _holding(_summed_up(list(_products(left, right))), condition)
+
+
+def keys_of(batch: Batch) -> Hashes:
+    """The key of each row of a batch: of ``hi``, the half that the order word keeps."""
+    return Hashes(batch.order & HIGH, batch.key_lo)
+
+
+def too_many_rows() -> EvaluationError:
+    """The error of a scalar subquery that is not scalar."""
+    return EvaluationError(
+        "SCALAR_SUBQUERY_TOO_MANY_ROWS", "more than one row returned by a subquery used as an expression"
+    )
+
+
+def _products(left: Arranged, right: Arranged) -> Iterator[Pairs]:
+    """The three terms of the product rule."""
+    if len(left.batch):
+        for found in lookup_rows([*right.before, right.batch], keys_of(left.batch)):
+            yield Pairs(left.batch, found.probe, found.batch, found.row)
+    if len(right.batch):
+        for found in lookup_rows(left.before, keys_of(right.batch)):
+            yield Pairs(found.batch, found.row, right.batch, found.probe)
+
+
+def _holding(parts: Iterable[Pairs], condition: Expr) -> list[Pairs]:
+    """The pairs for which the condition is true; NULL counts as false."""
+    kept: list[Pairs] = []
+    for pairs in parts:
+        holds = pc.fill_null(evaluate(condition, PairColumns(pairs), len(pairs)), False)
+        held = pairs.filter(holds.to_numpy(zero_copy_only=False))
+        if len(held):
+            kept.append(held)
+    return kept
+
+
+def _summed_up(parts: Sequence[Pairs]) -> Iterator[Pairs]:
+    """The pairs whose weights do not sum to zero over all parts."""
+    if not parts:
+        return
+    lanes = [
+        np.concatenate(lane)
+        for lane in zip(
+            *((*_identity(p.left, p.left_rows), *_identity(p.right, p.right_rows)) for p in parts),
+            strict=True,
+        )
+    ]
+    weights = np.concatenate([pairs.weights for pairs in parts])
+    perm = np.lexsort(lanes)
+    differs = np.zeros(len(perm) - 1, bool)
+    for lane in lanes:
+        differs |= lane[perm[1:]] != lane[perm[:-1]]
+    starts = np.flatnonzero(np.concatenate(([True], differs)))
+    totals = np.add.reduceat(weights[perm], starts)
+    alive = np.empty(len(perm), bool)
+    alive[perm] = np.repeat(totals != 0, np.diff(np.append(starts, len(perm))))
+    offset = 0
+    for pairs in parts:
+        yield pairs.filter(alive[offset : offset + len(pairs)])
+        offset += len(pairs)
+
+
+def _identity(batch: Batch, rows: Indices) -> tuple[NDArray[np.uint64], ...]:
+    lanes = (batch.order[rows], batch.key_lo[rows])
+    return lanes if batch.row_lo is None else (*lanes, batch.row_lo[rows])

@@ -1,0 +1,94 @@
+"""What the harness drives: a pipeline that holds all queries as views, behind four methods.
+
+The harness knows pipelines only through :class:`Driver`, so its own tests can put a fake in their place, one
+that is right and one that is wrong on purpose.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.oracle.fixtures import Query, create_table
+from penstock.oracle.model import Step
+from penstock.pipeline.tables import TableSchema
+
+Mode = Literal["resident", "staged"]
+
+__all__ = ["Config", "Driver", "OpenDriver", "open_pipeline", "script"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """One way to run a pipeline."""
+
+    workers: int = 1
+    mode: Mode = "resident"
+
+    def __str__(self) -> str:
+        return f"{self.mode}, {self.workers} worker{'s' if self.workers != 1 else ''}"
+
+
+class Driver(Protocol):
+    """A running pipeline."""
+
+    def step(self, step: Step) -> None:
+        """Push the changes of a step and run it."""
+
+    def read(self, view: str) -> pa.Table:
+        """The rows a view holds."""
+
+    def changes(self, view: str) -> pa.Table:
+        """What changed in a view since the step before, with ``_weight`` and ``_step``."""
+
+
+OpenDriver = Callable[
+    [SparkSession, Sequence[TableSchema], Sequence[Query], Config], AbstractContextManager[Driver]
+]
+
+
+def script(tables: Sequence[TableSchema], queries: Sequence[Query]) -> str:
+    """The SQL script that makes the tables and views."""
+    statements = [create_table(table) for table in tables]
+    statements += [f"CREATE MATERIALIZED VIEW {query.name} AS\n{query.sql};" for query in queries]
+    return "\n".join(statements)
+
+
+@contextmanager
+def open_pipeline(
+    spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], config: Config
+) -> Iterator[Driver]:
+    """A real pipeline over fresh storage, which goes when it is closed."""
+    from penstock.pipeline.pipeline import Pipeline
+
+    with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as storage:
+        pipe = Pipeline("oracle", storage=storage, workers=config.workers, mode=config.mode, spark=spark)
+        pipe.sql(script(tables, queries))
+        with pipe.run() as run:
+            yield _PipelineDriver(run)
+
+
+class _PipelineDriver:
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        self._before, self._now = -1, -1  # before the first step lies what a view holds when it is created
+
+    def step(self, step: Step) -> None:
+        for change in step:
+            getattr(self._run, change.operation)(change.table, change.rows)
+        done = self._run.step().step
+        self._before, self._now = self._now, done
+
+    def read(self, view: str) -> pa.Table:
+        contents: pa.Table = self._run.read(view)
+        return contents
+
+    def changes(self, view: str) -> pa.Table:
+        changed: pa.Table = self._run.changes(view, since=self._before)
+        return changed

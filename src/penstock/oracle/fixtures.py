@@ -1,0 +1,145 @@
+"""Tables and queries written down in SQL files, as the oracle reads them.
+
+A file of tables holds ``CREATE TABLE name (columns, PRIMARY KEY (columns));`` statements, or with
+``TBLPROPERTIES ('appendOnly' = 'true')`` for a table that takes no deletes. A column's
+COMMENT is a hint to the generator of rows: ``tame`` (no extreme numbers or dates, so that arithmetic cannot
+overflow), ``finite`` (tame, and no NaN or infinity either), ``of: a|b|c`` (only these texts). A file of
+queries holds queries, each under a line ``-- name: identifier``, ended by the next such line. ``-- approx:
+columns`` names result columns whose last bits may differ, ``-- exact`` says that none may; without either,
+the FLOAT and DOUBLE columns of a query that sums or averages are approximate (see
+:mod:`penstock.oracle.compare`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql.types import StructType
+
+from penstock.pipeline.refusal import sql_name
+from penstock.pipeline.tables import TableSchema
+
+__all__ = [
+    "Query",
+    "as_queries",
+    "closed",
+    "create_table",
+    "dependencies",
+    "read_queries",
+    "read_tables",
+    "reads",
+    "table",
+]
+
+_CREATE = re.compile(
+    r"CREATE\s+TABLE\s+(\w+)\s*\((.*?)\)\s*(TBLPROPERTIES\s*\('appendOnly'\s*=\s*'true'\)\s*)?;",
+    re.IGNORECASE | re.DOTALL,
+)
+_KEY = re.compile(r",\s*PRIMARY\s+KEY\s*\(([^)]*)\)\s*$", re.IGNORECASE)
+_HEADER = re.compile(r"^--\s*(name|approx|exact)\b:?\s*(.*)$")
+_INEXACT = re.compile(r"\b(sum|avg|mean)\s*\(", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query under a name. ``approx``: the columns compared with a tolerance, None to derive them."""
+
+    name: str
+    sql: str
+    approx: tuple[str, ...] | None = None
+
+    @property
+    def inexact(self) -> bool:
+        """Whether the query's own floating-point results may depend on the order Spark adds in."""
+        return self.approx is None and _INEXACT.search(self.sql) is not None
+
+
+def table(name: str, columns: str, key: Iterable[str] = (), *, append_only: bool = False) -> TableSchema:
+    """A table from Spark DDL: ``table("t", "id BIGINT, name STRING", key=["id"])``."""
+    schema = StructType.fromDDL(columns)
+    assert isinstance(schema, StructType)
+    return TableSchema(name, schema, tuple(key), append_only)
+
+
+def read_tables(text: str) -> list[TableSchema]:
+    """The tables of a file's CREATE TABLE statements, in order."""
+    found = []
+    for name, body, append_only in _CREATE.findall(_without_comments(text)):
+        key = _KEY.search(body)
+        names = [part.strip() for part in key.group(1).split(",")] if key else []
+        found.append(table(name, body[: key.start()] if key else body, names, append_only=bool(append_only)))
+    if not found:
+        raise ValueError("no CREATE TABLE name (…); in the file of tables")
+    return found
+
+
+def _without_comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
+
+
+def create_table(schema: TableSchema) -> str:
+    """The CREATE TABLE statement of a table."""
+    columns = [
+        f"{f.name} {sql_name(f.dataType)}" + ("" if f.nullable else " NOT NULL") for f in schema.schema.fields
+    ]
+    if schema.keyed:
+        columns.append(f"PRIMARY KEY ({', '.join(schema.primary_key)})")
+    properties = " TBLPROPERTIES ('appendOnly' = 'true')" if schema.append_only else ""
+    return f"CREATE TABLE {schema.name} ({', '.join(columns)}){properties};"
+
+
+def read_queries(paths: Iterable[Path]) -> list[Query]:
+    """All queries of the given files, in the order of the files; names must differ."""
+    queries = [query for path in paths for query in _queries(path.read_text(encoding="utf-8"))]
+    names = [query.name for query in queries]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise ValueError(f"queries of the same name: {', '.join(double)}")
+    return queries
+
+
+def _queries(text: str) -> list[Query]:
+    queries: list[Query] = []
+    name, approx, lines = "", None, list[str]()
+    for line in [*text.splitlines(), "-- name: end"]:
+        header = _HEADER.match(line)
+        if header is None:
+            lines.append(line)
+        elif header[1] == "name":
+            if name:
+                queries.append(Query(name, "\n".join(lines).strip().rstrip(";"), approx))
+            name, approx, lines = header[2].strip(), None, []
+        else:
+            approx = tuple(header[2].replace(",", " ").split()) if header[1] == "approx" else ()
+    return queries
+
+
+def as_queries(queries: Mapping[str, str] | Sequence[Query]) -> list[Query]:
+    """Queries given as a plain mapping of names to SQL, or as they are."""
+    if isinstance(queries, Mapping):
+        return [Query(name, sql) for name, sql in queries.items()]
+    return list(queries)
+
+
+def reads(query: Query, relation: str) -> bool:
+    """Whether a query may read a table or view: whether its name stands in the text."""
+    return re.search(rf"\b{relation}\b", query.sql) is not None
+
+
+def dependencies(queries: Sequence[Query]) -> dict[str, set[str]]:
+    """For each query the earlier queries it reads, directly or through others: views on views."""
+    found: dict[str, set[str]] = {}
+    for query in queries:
+        direct = {name for name in found if reads(query, name)}
+        found[query.name] = direct.union(*(found[name] for name in direct))
+    return found
+
+
+def closed(queries: Sequence[Query], wanted: Sequence[Query]) -> list[Query]:
+    """The wanted queries and the views these read, in the order of all ``queries``."""
+    below = dependencies(queries)
+    names = {query.name for query in wanted}.union(*(below[query.name] for query in wanted))
+    return [query for query in queries if query.name in names]

@@ -1,0 +1,121 @@
+"""What the tables hold after a change stream: the truth Spark is asked about.
+
+Plain Python dictionaries from a row's identity (its key, or the whole row in a keyless table) to the rows
+themselves, slow and obvious on purpose. Identity is Spark's: NULLs are equal, so are all NaN, so are both
+zeros. Applying a step also *repairs* it: a delete of a row that a keyless table does not hold or may not
+lose, or an insert of a key that is there already, would be refused by a pipeline and is left out, so that
+any subset of a valid stream is a valid stream, which is what shrinking needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from penstock.pipeline.tables import TableSchema
+
+__all__ = ["Change", "Model", "Operation", "Step", "identities"]
+
+Operation = Literal["insert", "upsert", "delete"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Rows pushed into one table at once. Deletes from a keyed table may hold the key columns only."""
+
+    table: str
+    operation: Operation
+    rows: pa.RecordBatch
+
+
+Step = tuple[Change, ...]
+
+
+def identities(batch: pa.RecordBatch, columns: Sequence[str]) -> list[Hashable]:
+    """One hashable value per row, equal where Spark's grouping would put the rows together."""
+    parts = [[_identity(value) for value in batch.column(name).to_pylist()] for name in columns]
+    return list(zip(*parts, strict=True)) if parts else [()] * len(batch)
+
+
+def _identity(value: Any) -> Hashable:
+    if isinstance(value, float):
+        return "NaN" if value != value else value + 0.0  # -0.0 + 0.0 is 0.0
+    if isinstance(value, dict):
+        return tuple((name, _identity(part)) for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_identity, value))
+    return value  # type: ignore[no-any-return]
+
+
+class _Held:
+    """The rows of one table: by identity, as positions in the sequence of all rows ever pushed."""
+
+    def __init__(self, table: TableSchema) -> None:
+        self.table = table
+        self.columns = table.primary_key or tuple(table.schema.names)
+        self.rows: dict[Hashable, list[int]] = {}
+        self.batches: list[pa.RecordBatch] = []
+        self.pushed = 0
+
+    def apply(self, change: Change) -> Change:
+        accept = getattr(self, f"_{change.operation}")
+        kept = [
+            i for i, key in enumerate(identities(change.rows, self.columns)) if accept(key, self.pushed + i)
+        ]
+        if change.operation != "delete":
+            self.batches.append(change.rows)
+            self.pushed += len(change.rows)
+        if len(kept) == len(change.rows):
+            return change
+        return Change(change.table, change.operation, change.rows.take(pa.array(kept, pa.int64())))
+
+    def _insert(self, key: Hashable, position: int) -> bool:
+        if self.table.keyed and key in self.rows:
+            return False
+        self.rows.setdefault(key, []).append(position)
+        return True
+
+    def _upsert(self, key: Hashable, position: int) -> bool:
+        self.rows[key] = [position]
+        return True
+
+    def _delete(self, key: Hashable, position: int) -> bool:
+        held = self.rows.get(key)
+        if held is None or self.table.append_only:
+            return self.table.keyed  # an absent key is ignored, an absent row refused
+        held.pop()
+        if not held:
+            del self.rows[key]
+        return True
+
+    def contents(self) -> pa.Table:
+        schema = self.table.arrow_schema
+        positions = [position for held in self.rows.values() for position in held]
+        return pa.Table.from_batches(self.batches, schema).take(pa.array(positions, pa.int64()))
+
+
+class Model:
+    """The contents of a set of tables."""
+
+    def __init__(self, tables: Iterable[TableSchema]) -> None:
+        self._held = {table.name: _Held(table) for table in tables}
+
+    def apply(self, step: Step) -> Step:
+        """Take a step; returns it without what a pipeline would refuse."""
+        repaired = (self._held[change.table].apply(change) for change in step)
+        return tuple(change for change in repaired if len(change.rows))
+
+    def contents(self, table: str) -> pa.Table:
+        """The rows that a table holds."""
+        return self._held[table].contents()
+
+    def all_contents(self) -> dict[str, pa.Table]:
+        """The rows of every table."""
+        return {name: held.contents() for name, held in self._held.items()}
+
+    def size(self, table: str) -> int:
+        """How many rows a table holds."""
+        return sum(map(len, self._held[table].rows.values()))

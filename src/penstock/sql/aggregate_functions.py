@@ -1,0 +1,198 @@
+"""The aggregate functions there are, and those there cannot be.
+
+:data:`AGGREGATES` lists Catalyst's classes with the fields of a call that decide about its answer; they
+become options of an :class:`~penstock.sql.plan.AggregateCall`. What is not listed is refused, with a reason.
+Functions whose answer would depend on the order of arrival are taken only where it does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from penstock.errors import UnsupportedQuery
+from penstock.expr.nodes import Expr, Literal
+from penstock.sql.dependencies import is_determined
+from penstock.sql.imported import Imported, ImportScope
+from penstock.sql.refusals import place_of, text_of
+from penstock.sql.tree import Node
+
+__all__ = [
+    "AGGREGATES",
+    "REFUSED",
+    "VALUES",
+    "any_row_will_do",
+    "arguments",
+    "checked_function",
+    "options",
+]
+
+AGGREGATES: Mapping[str, tuple[str, ...]] = {
+    "Count": (),
+    "Sum": ("evalMode",),
+    "Average": ("evalMode",),
+    "Min": (),
+    "Max": (),
+    "MinBy": (),
+    "MaxBy": (),
+    "MaxMinByK": ("reverse",),
+    "First": (),
+    "Last": (),
+    "BitAndAgg": (),
+    "BitOrAgg": (),
+    "BitXorAgg": (),
+    "VariancePop": ("nullOnDivideByZero",),
+    "VarianceSamp": ("nullOnDivideByZero",),
+    "StddevPop": ("nullOnDivideByZero",),
+    "StddevSamp": ("nullOnDivideByZero",),
+    "Skewness": ("nullOnDivideByZero",),
+    "Kurtosis": ("nullOnDivideByZero",),
+    "CovPopulation": ("nullOnDivideByZero",),
+    "CovSample": ("nullOnDivideByZero",),
+    "Corr": ("nullOnDivideByZero",),
+    "RegrReplacement": (),
+    "RegrSXY": (),
+    "RegrSlope": (),
+    "RegrIntercept": (),
+    "RegrR2": (),
+    "CollectList": ("ignoreNulls",),
+    "CollectSet": ("ignoreNulls",),
+    "ListAgg": (),
+    "Percentile": ("reverse",),
+    "PercentileDisc": ("reverse",),
+    "ApproximatePercentile": (),
+    "Mode": ("reverseOpt",),
+    "PivotFirst": (),
+}
+"""The aggregate functions there are, each with the fields of Catalyst's JSON that are its options."""
+
+VALUES = frozenset({"Min", "Max", "MinBy", "MaxBy", "MaxMinByK", "CollectList", "CollectSet", "Mode"})
+"""The functions whose answer is one of the values themselves, or several."""
+
+_SKETCH = "its answer is an estimate from a sketch, which cannot forget a deleted row"
+
+REFUSED: Mapping[str, tuple[str, str]] = {
+    "HyperLogLogPlusPlus": (_SKETCH, "Use count(DISTINCT …), which is exact"),
+    "HllSketchAgg": (_SKETCH, "Use count(DISTINCT …), which is exact"),
+    "HllUnionAgg": (_SKETCH, "Use count(DISTINCT …), which is exact"),
+    "ThetaSketchAgg": (_SKETCH, "Use count(DISTINCT …), which is exact"),
+    "CountMinSketchAgg": (_SKETCH, "Use count(*) with GROUP BY, which is exact"),
+    "KllSketchAggBigint": (_SKETCH, "Use percentile(…), which is exact"),
+    "KllSketchAggDouble": (_SKETCH, "Use percentile(…), which is exact"),
+    "KllSketchAggFloat": (_SKETCH, "Use percentile(…), which is exact"),
+    "ApproxTopK": (_SKETCH, "Use count(*) with GROUP BY, which is exact"),
+    "ApproxTopKAccumulate": (_SKETCH, "Use count(*) with GROUP BY, which is exact"),
+    "HistogramNumeric": (
+        "its bins depend on the order in which rows arrive",
+        "Use width_bucket(…) and count(*) with GROUP BY, or percentile(…)",
+    ),
+}
+"""The functions that cannot be kept up to date, with the reason and what to write instead."""
+
+_CONSTANT: Mapping[str, tuple[int, ...]] = {
+    "ListAgg": (1,),
+    "Percentile": (1,),
+    "PercentileDisc": (1,),
+    "ApproximatePercentile": (1, 2),
+    "MaxMinByK": (2,),
+}
+"""The arguments that must be literals."""
+
+_ARRIVAL = "its answer depends on the order in which rows arrive"
+
+
+def checked_function(scope: ImportScope, call: Node, function: Node) -> None:
+    """Raises if the function of a call is not supported, or not in this form."""
+    kind, name = function.kind, function.twin().prettyName()
+    if kind not in AGGREGATES:
+        reason, advice = REFUSED.get(kind, ("not supported yet", ""))
+        raise _refused(scope, call, f"the aggregate function {name}", reason, advice)
+    if kind == "Mode" and function.fields.get("reverseOpt") is None:
+        value, reason = _name(function.children[0]), "of several most frequent values Spark takes any"
+        advice = f"Use mode({value}, true) or mode() WITHIN GROUP (ORDER BY {value}): they say which to take"
+        raise _refused(scope, call, text_of(call), reason, advice)
+    if kind == "PercentileDisc" and function.fields.get("legacyCalculation"):
+        advice = "Set spark.sql.legacy.percentileDiscCalculation to false"
+        raise _refused(scope, call, name, "the legacy calculation is not supported", advice)
+
+
+def arguments(scope: ImportScope, call: Node, function: Node, child: Imported) -> tuple[Expr, ...]:
+    """The arguments of a call over its input; an ORDER BY item is the expression it orders by."""
+    nodes = [arg.children[0] if arg.kind == "SortOrder" else arg for arg in function.children]
+    args = tuple(scope.expr(arg, child.columns) for arg in nodes)
+    for position in _CONSTANT.get(function.kind, ()):
+        if not isinstance(args[position], Literal):
+            reason = f"{text_of(nodes[position])} is not a constant here"
+            raise _refused(scope, call, function.twin().prettyName(), reason, "Write it as a literal")
+    return args
+
+
+def options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
+    """What decides about a call's answer beside its arguments."""
+    fields = function.completed
+    found = {name: fields.get(name) for name in AGGREGATES[function.kind]}
+    if "evalMode" in found:
+        found["mode"] = found.pop("evalMode")
+    order = tuple(_direction(arg) for arg in function.children if arg.kind == "SortOrder")
+    if order:
+        found["order"] = order
+    if function.kind == "PivotFirst":
+        found["values"] = tuple(_pivot_values(scope, function))
+    return tuple(sorted((name, value) for name, value in found.items() if value is not None))
+
+
+def _pivot_values(scope: ImportScope, function: Node) -> Iterator[Any]:
+    """The values that PIVOT makes columns of, which Catalyst keeps in no form but its own."""
+    values = function.twin().pivotColumnValues()
+    kind = json.loads(function.twin().pivotColumn().dataType().json())
+    for value in (values.apply(i) for i in range(values.size())):
+        text = str(value).lower() if isinstance(value, bool) else value
+        if text is not None and not isinstance(text, str):
+            text = str(text.toString()) if hasattr(text, "toString") else str(text)
+        fields = {"class": "Literal", "num-children": 0, "value": text, "dataType": kind}
+        literal = scope.expr(Node("Literal", fields, (), partial(_Held, value)), {})
+        assert isinstance(literal, Literal)
+        yield literal.value
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A value where a live literal is asked for its own."""
+
+    held: Any
+
+    def value(self) -> Any:
+        """The value."""
+        return self.held
+
+
+def any_row_will_do(
+    scope: ImportScope, call: Node, function: Node, arg: Expr, child: Imported, keys: tuple[Expr, ...]
+) -> str:
+    """The function that FIRST, LAST and ANY_VALUE are where the argument is the same in all rows of a group:
+    it is then the smallest too. Raises where rows could differ."""
+    if is_determined(arg, child.plan, keys, scope.keys):
+        return "Min"
+    text = _name(function.children[0])
+    advice = (
+        f"Use min({text}), max({text}), min_by({text}, …) or max_by({text}, …), or add {text} to GROUP BY"
+    )
+    raise _refused(scope, call, text_of(call), _ARRIVAL, advice)
+
+
+def _name(node: Node) -> str:
+    """An argument for people; an attribute's place in the text is that of its first use, so it has none."""
+    return str(node.fields["name"]) if node.kind == "AttributeReference" else text_of(node)
+
+
+def _refused(scope: ImportScope, call: Node, construct: str, reason: str, advice: str) -> UnsupportedQuery:
+    return UnsupportedQuery(construct, place=place_of(call, scope.view), reason=reason, advice=advice)
+
+
+def _direction(order: Node) -> tuple[bool, bool]:
+    """Whether an ORDER BY item ascends, and whether it has NULLs first."""
+    names = [order.fields[field]["object"] for field in ("direction", "nullOrdering")]
+    return names[0].endswith(".Ascending$"), names[1].endswith(".NullsFirst$")

@@ -1,0 +1,85 @@
+"""Importing generators: functions that make several rows of one.
+
+``explode`` and its kin become a :class:`~penstock.sql.plan.Generate`. ``stack`` is a union of projections,
+and the rows that Catalyst repeats for INTERSECT ALL and EXCEPT ALL are a
+:class:`~penstock.sql.plan.Repeat`.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import ArrayType
+
+from penstock.errors import UnsupportedQuery
+from penstock.expr.nodes import Column, Expr, Literal
+from penstock.expr.types import type_from_json
+from penstock.sql.imported import Imported, ImportScope, column
+from penstock.sql.plan import Field, Generate, Repeat
+from penstock.sql.refusals import place_of
+from penstock.sql.relational import projected, union_of
+from penstock.sql.tree import Node
+
+__all__ = ["import_generate"]
+
+_EXPLODING = {"Explode": False, "PosExplode": True, "Inline": False}
+
+
+def import_generate(scope: ImportScope, node: Node) -> Imported:
+    """``Generate``."""
+    child = scope.plan(node.children[0])
+    generator = node.expression("generator")
+    assert generator is not None
+    dropped = node.twin().unrequiredChildIndex()
+    skipped = {int(dropped.apply(i)) for i in range(dropped.size())}
+    keep = tuple(i for i in range(len(child.ids)) if i not in skipped)
+    outputs = [item[0] for item in node.fields["generatorOutput"]]
+    fields = tuple(
+        Field(str(item["name"]), type_from_json(item["dataType"]), bool(item["nullable"])) for item in outputs
+    )
+    ids = (*(child.ids[i] for i in keep), *(int(item["exprId"]["id"]) for item in outputs))
+    kept = tuple(child.plan.schema[i] for i in keep)
+    args = tuple(scope.expr(arg, child.columns) for arg in generator.children)
+    outer = bool(node.fields["outer"])
+    if generator.kind in _EXPLODING:
+        nullable = tuple(Field(f.name, f.data_type, f.nullable or outer) for f in fields)
+        plan = Generate(
+            (*kept, *nullable),
+            child.plan,
+            args[0],
+            keep,
+            _EXPLODING[generator.kind],
+            generator.kind == "Inline" or not isinstance(args[0].data_type, ArrayType),
+            outer,
+        )
+        return Imported(plan, ids)
+    if generator.kind == "Stack":
+        return _stacked(child, keep, args, fields, ids)
+    if generator.kind == "ReplicateRows" and all(isinstance(arg, Column) for arg in args[1:]):
+        ordinals = (*keep, *(arg.ordinal for arg in args[1:] if isinstance(arg, Column)))
+        return Imported(Repeat((*kept, *fields), child.plan, args[0], ordinals), ids)
+    raise UnsupportedQuery(
+        f"the generator {generator.twin().prettyName()}",
+        place=place_of(generator, scope.view),
+        reason="not supported yet",
+        advice="explode, posexplode, inline and stack are",
+    )
+
+
+def _stacked(
+    child: Imported,
+    keep: tuple[int, ...],
+    args: tuple[Expr, ...],
+    fields: tuple[Field, ...],
+    ids: tuple[int, ...],
+) -> Imported:
+    """``stack(n, …)``: n rows of each, that is n projections; places that are left over are NULL."""
+    count, *values = args
+    assert isinstance(count, Literal)
+    through = tuple(column(i, child.plan.schema[i]) for i in keep)
+    names = (*(child.plan.schema[i].name for i in keep), *(field.name for field in fields))
+    values += [
+        Literal(field.data_type, True, None) for field in fields[len(values) % len(fields) or len(fields) :]
+    ]
+    rows = [tuple(values[i * len(fields) : (i + 1) * len(fields)]) for i in range(int(count.value))]
+    nothing = tuple(Literal(field.data_type, True, None) for field in fields)
+    parts = [projected(child, (*through, *(row or nothing)), names, ids) for row in rows]
+    return parts[0] if len(parts) == 1 else union_of(parts, ids, names)

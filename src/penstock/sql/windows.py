@@ -1,0 +1,251 @@
+"""Importing window functions.
+
+Catalyst has one Window node for all functions over the same partitions in the same order. It is split in
+two, as an aggregate is: a :class:`~penstock.sql.plan.Window` with plain calls, and a projection on top
+where the optimiser wrapped a call in something else. A frame between two values of the ORDER BY column is
+imported as expressions for these values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import types as t
+from pyspark.sql.types import _parse_datatype_json_string
+
+from penstock.errors import UnsupportedQuery
+from penstock.expr.evaluate import evaluate
+from penstock.expr.functions import lookup
+from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.sql.aggregate_functions import VALUES, arguments, checked_function, options
+from penstock.sql.imported import Imported, ImportScope, column
+from penstock.sql.plan import Field, SortKey, TopK, Window, WindowCall, WindowFrame
+from penstock.sql.refusals import place_of, text_of
+from penstock.sql.relational import object_name, projected, unaliased
+from penstock.sql.schemas import contains_float
+from penstock.sql.tree import Node
+
+__all__ = ["import_group_limit", "import_window"]
+
+_UNBOUNDED = ("UnboundedPreceding$", "UnboundedFollowing$")
+_RANKINGS = frozenset({"RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDist"})
+
+
+def import_window(scope: ImportScope, node: Node) -> Imported:
+    """``Window``."""
+    child = scope.plan(node.children[0])
+    keys = tuple(scope.expr(item, child.columns) for item in node.expressions("partitionSpec"))
+    split = _Split(scope, child, _order(scope, node, child))
+    outputs = node.expressions("windowExpressions")
+    exprs = tuple(split.output(output) for output in outputs)
+    fields = tuple(Field(_name(call), call.data_type, call.nullable) for call in split.calls)
+    plan = Window((*child.plan.schema, *fields), child.plan, keys, split.order, tuple(split.calls))
+    names = (*(field.name for field in child.plan.schema), *(str(item.fields["name"]) for item in outputs))
+    through = tuple(column(i, field) for i, field in enumerate(child.plan.schema))
+    ids = (*child.ids, *(output.expression_id for output in outputs))
+    return projected(Imported(plan, ()), (*through, *exprs), names, ids)
+
+
+def import_group_limit(scope: ImportScope, node: Node) -> Imported:
+    """``WindowGroupLimit``: no more rows of a partition than a filter above lets through.
+
+    Only a hint, since the filter stays; taken where it is a number of rows, so that the window functions
+    above keep and renumber these rows only."""
+    child = scope.plan(node.children[0])
+    function = node.expression("rankLikeFunction")
+    if function is None or function.kind != "RowNumber":
+        return child
+    keys = tuple(scope.expr(item, child.columns) for item in node.expressions("partitionSpec"))
+    order = _order(scope, node, child)
+    limit = int(node.fields["limit"])
+    return replace(child, plan=TopK(child.plan.schema, child.plan, keys, order, 0, limit))
+
+
+def _order(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKey, ...]:
+    return tuple(
+        SortKey(
+            scope.expr(item.children[0], child.columns),
+            ascending=object_name(item.fields["direction"]) == "Ascending",
+            nulls_first=object_name(item.fields["nullOrdering"]) == "NullsFirst",
+        )
+        for item in node.expressions("orderSpec")
+    )
+
+
+class _Split:
+    """The calls of one Window, and the columns by which its outputs refer to them."""
+
+    def __init__(self, scope: ImportScope, child: Imported, order: tuple[SortKey, ...]) -> None:
+        self._scope, self._child, self.order = scope, child, order
+        self.calls: list[WindowCall] = []
+        self._columns: dict[int, Column] = dict(child.columns)
+
+    def output(self, node: Node) -> Expr:
+        """An output expression over the child's columns and those of the calls."""
+        return self._scope.expr(unaliased(node).rewrite(self._as_column), self._columns)
+
+    def _as_column(self, node: Node) -> Node | None:
+        if node.kind != "WindowExpression":
+            return None
+        call = self._call(node)
+        if call not in self.calls:
+            self.calls.append(call)
+        ordinal = len(self._child.plan.schema) + self.calls.index(call)
+        id_ = -1 - ordinal
+        field = Field(_name(call), call.data_type, call.nullable)
+        self._columns[id_] = column(ordinal, field)
+        fields = {
+            "class": "org.apache.spark.sql.catalyst.expressions.AttributeReference",
+            "num-children": 0,
+            "name": field.name,
+            "dataType": field.data_type.jsonValue(),
+            "nullable": field.nullable,
+            "metadata": {},
+            "exprId": {"id": id_},
+            "qualifier": [],
+        }
+        return Node("AttributeReference", fields, (), node.twin)
+
+    def _call(self, node: Node) -> WindowCall:
+        function, spec = node.children
+        frame = self._frame(node, spec.children[-1])
+        if function.kind == "AggregateExpression":
+            return self._aggregate(function, frame)
+        if function.kind in _RANKINGS:
+            return self._made(function, (), frame)
+        args = tuple(self._scope.expr(arg, self._child.columns) for arg in function.children)
+        ignore = (("ignoreNulls", bool(function.fields.get("ignoreNulls", False))),)
+        if function.kind in ("Lag", "Lead"):
+            value, offset, default = args
+            rows = self._constant(node, offset) * (1 if function.kind == "Lead" else -1)
+            return self._made(function, (value, default), frame, (*ignore, ("offset", rows)), "Shift")
+        if function.kind == "NthValue":
+            number = self._constant(node, args[1])
+            return self._made(function, args[:1], frame, (*ignore, ("number", number)))
+        if function.kind == "NTile":
+            return self._made(function, (), frame, (("buckets", self._constant(node, args[0])),))
+        raise self._refused(node, f"the window function {function.twin().prettyName()}")
+
+    def _aggregate(self, node: Node, frame: WindowFrame) -> WindowCall:
+        function, *filters = node.children
+        checked_function(self._scope, node, function)
+        args = arguments(self._scope, node, function, self._child)
+        where = self._scope.expr(filters[0], self._child.columns) if filters else None
+        found = options(self._scope, function)
+        if function.kind in ("First", "Last"):
+            if where is not None:
+                raise self._refused(node, f"{function.twin().prettyName()} with FILTER over a window")
+            ignore = bool(function.fields.get("ignoreNulls", False))
+            found = (("ignoreNulls", ignore), ("number", 1 if function.kind == "First" else -1))
+            return self._made(function, args[:1], frame, found, "NthValue")
+        if function.kind in VALUES:
+            args = tuple(_normalised(arg) for arg in args)
+        return replace(self._made(function, args, frame, found), filter=where)
+
+    def _made(
+        self,
+        function: Node,
+        args: tuple[Expr, ...],
+        frame: WindowFrame,
+        found: tuple[tuple[str, Any], ...] = (),
+        name: str = "",
+    ) -> WindowCall:
+        twin = function.twin()
+        kind = _parse_datatype_json_string(twin.dataType().json())
+        return WindowCall(name or function.kind, args, kind, bool(twin.nullable()), frame, None, found)
+
+    def _constant(self, node: Node, expr: Expr) -> int:
+        if not isinstance(expr, Literal) or expr.value is None:
+            raise self._refused(node, "an offset that is not a number")
+        return int(expr.value)
+
+    # ---- frames -----------------------------------------------------------------------------------
+
+    def _frame(self, node: Node, frame: Node) -> WindowFrame:
+        lower, upper = frame.children
+        if object_name(frame.fields["frameType"]) == "RowFrame":
+            return WindowFrame(True, self._rows(node, lower), self._rows(node, upper))
+        return WindowFrame(False, self._value(node, lower), self._value(node, upper))
+
+    def _rows(self, node: Node, bound: Node) -> int | None:
+        if bound.kind in _UNBOUNDED:
+            return None
+        if bound.kind == "CurrentRow$":
+            return 0
+        return int(_evaluated(self._scope.expr(bound, {})))
+
+    def _value(self, node: Node, bound: Node) -> int | Expr | None:
+        """The value of the ORDER BY column at which the current row's frame begins or ends."""
+        if bound.kind in _UNBOUNDED:
+            return None
+        if bound.kind == "CurrentRow$":
+            return 0
+        offset = self._scope.expr(bound, {})
+        value = _evaluated(offset)
+        (item,) = self.order
+        moved = Literal(offset.data_type, False, value if item.ascending else -value)
+        make = _additions(self._scope.ansi, self._scope.timezone).get(
+            (type(item.expr.data_type), type(offset.data_type))
+        )
+        if isinstance(item.expr.data_type, t.NumericType):
+            make = _numbers(self._scope.ansi)
+        if make is None:
+            raise self._refused(node, f"RANGE with {text_of(bound)}")
+        return make(item.expr, moved)
+
+    def _refused(self, node: Node, construct: str) -> UnsupportedQuery:
+        return UnsupportedQuery(
+            construct, place=place_of(node, self._scope.view), reason="not supported yet", advice=""
+        )
+
+
+_Addition = Callable[[Expr, Literal], Expr]
+
+
+def _numbers(ansi: bool) -> _Addition:
+    return lambda key, by: _called("Add", (key, by), {"mode": "ANSI" if ansi else "LEGACY"})
+
+
+def _additions(ansi: bool, timezone: str) -> dict[tuple[type, type], _Addition]:
+    """How Spark adds to a column of one type an offset of another."""
+
+    def zoned(name: str) -> _Addition:
+        return lambda key, by: _called(name, (key, by), {"timezone": timezone})
+
+    def days(key: Expr, by: Literal) -> Expr:
+        return _called("DateAdd", (key, Literal(t.IntegerType(), False, by.value.days)), {})
+
+    by_days, by_months = zoned("TimestampAddInterval"), zoned("TimestampAddYMInterval")
+    return {
+        (t.DateType, t.IntegerType): lambda key, by: _called("DateAdd", (key, by), {}),
+        (t.DateType, t.DayTimeIntervalType): days,
+        (t.DateType, t.YearMonthIntervalType): lambda key, by: _called("DateAddYMInterval", (key, by), {}),
+        (t.TimestampType, t.DayTimeIntervalType): by_days,
+        (t.TimestampNTZType, t.DayTimeIntervalType): by_days,
+        (t.TimestampType, t.YearMonthIntervalType): by_months,
+        (t.TimestampNTZType, t.YearMonthIntervalType): by_months,
+    }
+
+
+def _called(name: str, args: tuple[Expr, ...], found: dict[str, Any]) -> Expr:
+    function = lookup(name)
+    assert function is not None
+    data_type = function.result(list(args), found)
+    return Call(data_type, function.can_be_null(list(args), found), name, args, tuple(sorted(found.items())))
+
+
+def _evaluated(expr: Expr) -> Any:
+    """The value of a constant expression."""
+    return evaluate(expr, [], 1)[0].as_py()
+
+
+def _normalised(expr: Expr) -> Expr:
+    if not contains_float(expr.data_type):
+        return expr
+    return Call(expr.data_type, expr.nullable, "NormalizeNaNAndZero", (expr,))
+
+
+def _name(call: WindowCall) -> str:
+    return f"{call.function.lower()}({', '.join(map(str, call.args))})"

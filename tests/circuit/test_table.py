@@ -1,0 +1,170 @@
+"""Tables against a dictionary (keyed) and a multiset (keyless), with every operation in every order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.circuit.delta import Delta
+from penstock.circuit.layout import Layout
+from penstock.circuit.operators import AppendTable, Table
+from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
+from penstock.errors import DuplicateKey, MissingRow
+from penstock.zset import Hashes, ReferenceZSet, hash_columns
+from tests.circuit.alone import SEED, Alone, contents, delta, meaning
+from tests.trace.reference import is_sorted_and_consolidated
+
+SCHEMA = pa.schema([("v", pa.string()), ("id", pa.int64())])
+KEYED = Table(SCHEMA, "t", (1,))
+KEYLESS = Table(SCHEMA, "t", ())
+
+operation = st.tuples(
+    st.sampled_from([UPSERT, UPSERT, DELETE, INSERT]), st.integers(0, 3), st.sampled_from("ab")
+)
+
+
+def _push(operations: list[tuple[int, int, str]], *, collide: bool = False) -> Delta:
+    part = delta(SCHEMA, [((v if op != DELETE else None, k), op) for op, k, v in operations], (1,))
+    assert part.keys is not None
+    return Delta(part.zset, Hashes(part.keys.hi & np.uint64(1), part.keys.lo)) if collide else part
+
+
+def _apply(held: dict[int, str], operations: list[tuple[int, int, str]]) -> tuple[dict[int, str], int] | None:
+    """The dictionary after the operations and the number of absent deletes; None if an insert clashes."""
+    held, absent = dict(held), 0
+    for op, key, value in operations:
+        if op == DELETE:
+            absent += held.pop(key, None) is None
+        elif op == INSERT and key in held:
+            return None
+        else:
+            held[key] = value
+    return held, absent
+
+
+@pytest.mark.parametrize("collide", [False, True], ids=["", "colliding"])
+@given(steps=st.lists(st.lists(operation, min_size=1, max_size=8), max_size=6))
+@settings(deadline=None, max_examples=48)
+def test_a_keyed_table_is_a_dictionary(steps: list[list[tuple[int, int, str]]], collide: bool) -> None:
+    alone = Alone(KEYED)
+    held: dict[int, str] = {}
+    absent = 0
+    for operations in steps:
+        wanted = _apply(held, operations)
+        if wanted is None:
+            with pytest.raises(DuplicateKey) as clash:
+                alone.step(_push(operations, collide=collide))
+            hashes = {int(h) for h in _push(operations, collide=collide).keys.lo}  # type: ignore[union-attr]
+            assert clash.value.lo in hashes
+            alone = _again(alone)
+            continue
+        before, (held, more) = held, wanted
+        absent += more
+        out = alone.step(_push(operations, collide=collide))
+        rows = ReferenceZSet.of_rows(((value, key), 1) for key, value in held.items())
+        assert contents(out) == rows
+        assert meaning(out) == rows.subtract(
+            ReferenceZSet.of_rows(((value, key), 1) for key, value in before.items())
+        )
+        assert len(out) == len(meaning(out))  # consolidated: a row that was replaced by itself is not there
+        assert alone.counters["absent_keys:t"] == absent
+
+
+def _again(alone: Alone) -> Alone:
+    """What a worker does after an aborted step: the same state, nothing staged."""
+    fresh = Alone(alone.operator)
+    fresh.spines, fresh.counters = alone.spines, alone.counters
+    return fresh
+
+
+def test_upsert_delete_and_insert_of_one_key_in_one_step_keeps_the_last() -> None:
+    alone = Alone(KEYED)
+    out = alone.step(_push([(UPSERT, 1, "a"), (DELETE, 1, ""), (INSERT, 1, "b"), (DELETE, 2, "")]))
+    assert contents(out) == ReferenceZSet({("b", 1): 1})
+    assert alone.counters["absent_keys:t"] == 1
+    assert len(alone.step(_push([(DELETE, 1, ""), (INSERT, 1, "b")]))) == 0  # as it was: nothing to say
+
+
+def test_a_duplicate_insert_names_the_key() -> None:
+    alone = Alone(KEYED)
+    alone.step(_push([(INSERT, 1, "a"), (INSERT, 2, "a")]))
+    with pytest.raises(DuplicateKey) as clash:
+        alone.step(_push([(INSERT, 3, "x"), (INSERT, 2, "y")]))
+    key = hash_columns([pa.array([2])], 1, SEED)
+    assert (clash.value.table, clash.value.hi, clash.value.lo) == ("t", int(key.hi[0]), int(key.lo[0]))
+
+
+row = st.tuples(st.sampled_from(["a", None]), st.one_of(st.none(), st.integers(0, 2)))
+
+
+@given(
+    steps=st.lists(st.lists(st.tuples(row, st.sampled_from([1, 1, -1])), min_size=1, max_size=6), max_size=6)
+)
+@settings(deadline=None, max_examples=48)
+def test_a_keyless_table_is_a_multiset_that_refuses_to_owe_rows(steps: list[list[Any]]) -> None:
+    alone = Alone(KEYLESS)
+    held = ReferenceZSet({})
+    for change in steps:
+        wanted = held.add(ReferenceZSet.of_rows(change))
+        part = delta(SCHEMA, change, (0, 1))
+        if any(weight < 0 for weight in wanted.weights.values()):
+            with pytest.raises(MissingRow):
+                alone.step(part)
+            alone = _again(alone)
+            continue
+        out = alone.step(part)
+        assert contents(out) == wanted
+        assert meaning(out) == wanted.subtract(held)
+        held = wanted
+
+
+def test_an_opening_step_emits_the_contents_and_changes_nothing() -> None:
+    for table in (KEYED, KEYLESS):
+        alone = Alone(table)
+        key = (1,) if table.key else (0, 1)
+        alone.step(delta(SCHEMA, [(("a", 1), 1), (("b", 2), 1)], key))
+        alone.step(delta(SCHEMA, [(("b", 2), -1), (("c", 3), 1)], key))
+        alone.opening = True
+        opened = alone.step(delta(SCHEMA, [], key))
+        assert meaning(opened) == ReferenceZSet({("a", 1): 1, ("c", 3): 1})
+        assert contents(opened) == meaning(opened)
+        alone.opening = False
+        assert contents(alone.operator.idle(alone)) == meaning(opened)
+
+
+def test_an_empty_table_opens_empty() -> None:
+    for table in (KEYED, KEYLESS):
+        alone = Alone(table)
+        alone.opening = True
+        assert len(alone.step(delta(SCHEMA, [], (1,)))) == 0
+
+
+@given(steps=st.lists(st.lists(st.tuples(row, st.just(1)), min_size=1, max_size=6), max_size=6))
+@settings(deadline=None, max_examples=25)
+def test_an_append_only_table_keeps_every_row_and_opens_with_all_of_them(steps: list[list[Any]]) -> None:
+    alone = Alone(AppendTable(SCHEMA, "a"))
+    for change in steps:
+        assert meaning(alone.step(delta(SCHEMA, change))) == ReferenceZSet.of_rows(change)
+    everything = [entry for change in steps for entry in change]
+    assert len(alone.spines[0]) == len(everything)  # equal rows are told apart: none is merged with another
+    kept = alone.spines[0].merged()
+    assert kept is None or is_sorted_and_consolidated(kept)
+    alone.opening = True
+    assert meaning(alone.step(delta(SCHEMA, []))) == ReferenceZSet.of_rows(everything)
+    assert len(alone.spines[0]) == len(everything)
+
+
+def test_any_number_of_workers_shares_an_append_only_table() -> None:
+    alone = Alone(AppendTable(SCHEMA, "a"))
+    for size in (5, 1, 30, 200):
+        alone.step(delta(SCHEMA, [(("a", i), 1) for i in range(size)]))
+    for workers in (1, 3, 8):
+        layout = Layout.even(workers)
+        for batch in alone.spines[0].batches:
+            parts = [part for worker in range(workers) for part in layout.slices(worker, batch)]
+            assert sum(stop - start for start, stop in parts) == len(batch)
