@@ -10,13 +10,13 @@ put their own tables and queries to it. See ``docs/testing.md``.
 
 from __future__ import annotations
 
-from penstock.oracle.compare import Mismatch, difference
 from penstock.oracle.drive import Config
 from penstock.oracle.fixtures import Query, create_table, read_queries, read_tables, table
 from penstock.oracle.generate import Profile, random_rows
 from penstock.oracle.harness import OracleError, Report, check, check_error
 from penstock.oracle.model import Change, Model, Step
 from penstock.oracle.stream import make_stream, steps_from
+from penstock.pipeline.compare import Mismatch, difference
 
 __all__ = [
     "Change",

@@ -7,7 +7,7 @@ overflow), ``finite`` (tame, and no NaN or infinity either), ``of: a|b|c`` (only
 queries holds queries, each under a line ``-- name: identifier``, ended by the next such line. ``-- approx:
 columns`` names result columns whose last bits may differ, ``-- exact`` says that none may; without either,
 the FLOAT and DOUBLE columns of a query that sums or averages are approximate (see
-:mod:`penstock.oracle.compare`).
+:mod:`penstock.pipeline.compare`).
 """
 
 from __future__ import annotations

@@ -20,11 +20,11 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EvaluationError
 from penstock.oracle.batch import Answer, BatchSpark
-from penstock.oracle.compare import Mismatch, consolidate, difference
 from penstock.oracle.drive import Config, Driver, OpenDriver, open_pipeline
 from penstock.oracle.fixtures import Query, as_queries, dependencies
 from penstock.oracle.model import Model, Step
 from penstock.oracle.stream import make_stream
+from penstock.pipeline.compare import Mismatch, consolidate, difference
 from penstock.pipeline.tables import TableSchema
 
 __all__ = [

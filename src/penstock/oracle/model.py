@@ -9,15 +9,16 @@ any subset of a valid stream is a valid stream, which is what shrinking needs.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 
+from penstock.pipeline.compare import identities
 from penstock.pipeline.tables import TableSchema
 
-__all__ = ["Change", "Model", "Operation", "Step", "identities"]
+__all__ = ["Change", "Model", "Operation", "Step"]
 
 Operation = Literal["insert", "upsert", "delete"]
 
@@ -32,22 +33,6 @@ class Change:
 
 
 Step = tuple[Change, ...]
-
-
-def identities(batch: pa.RecordBatch, columns: Sequence[str]) -> list[Hashable]:
-    """One hashable value per row, equal where Spark's grouping would put the rows together."""
-    parts = [[_identity(value) for value in batch.column(name).to_pylist()] for name in columns]
-    return list(zip(*parts, strict=True)) if parts else [()] * len(batch)
-
-
-def _identity(value: Any) -> Hashable:
-    if isinstance(value, float):
-        return "NaN" if value != value else value + 0.0  # -0.0 + 0.0 is 0.0
-    if isinstance(value, dict):
-        return tuple((name, _identity(part)) for name, part in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_identity, value))
-    return value  # type: ignore[no-any-return]
 
 
 class _Held:

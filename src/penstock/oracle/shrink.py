@@ -19,12 +19,12 @@ from typing import TypeVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from penstock.oracle.compare import difference
 from penstock.oracle.drive import Driver, OpenDriver
 from penstock.oracle.fixtures import Query, closed, reads
 from penstock.oracle.harness import Case, Difference, Report, all_answers, observe, run_case
 from penstock.oracle.model import Change, Model, Operation, Step
 from penstock.oracle.report import render
+from penstock.pipeline.compare import difference
 
 __all__ = ["minimal", "reproduction", "shrink"]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.pipeline.compare import difference
 from penstock.pipeline.contents import frame_of
 from penstock.sql import Catalog, Tables
 
@@ -49,8 +50,6 @@ def difference_of(ours: pa.Table, theirs: pa.Table) -> str:
 
     Columns are compared by position. Spark adds floats in the order of its tasks, so those may differ in
     the last digits."""
-    from penstock.oracle.compare import difference
-
     names = [f"{i}: {name}" for i, name in enumerate(ours.schema.names)]
     approx = [name for name, kind in zip(names, ours.schema.types, strict=True) if pa.types.is_floating(kind)]
     found = difference(ours.rename_columns(names), theirs.rename_columns(names), approx=approx)

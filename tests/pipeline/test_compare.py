@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.oracle.compare import consolidate, difference
+from penstock.pipeline.compare import consolidate, difference
 
 NAN, INF = float("nan"), float("inf")
 SCHEMA = pa.schema({"a": pa.int64(), "s": pa.string(), "x": pa.float64(), "d": pa.decimal128(38, 2)})

@@ -13,7 +13,7 @@ the rare case that rounding swaps neighbours, one by one.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.oracle.model import identities
-
-__all__ = ["Mismatch", "consolidate", "difference"]
+__all__ = ["Mismatch", "consolidate", "difference", "identities"]
 
 _SHOWN = 5
 Codes = NDArray[np.int64]
@@ -81,6 +79,22 @@ def consolidate(table: pa.Table, weights: Codes) -> tuple[pa.Table, Codes]:
     first = _first_rows(codes, len(counts))
     kept = np.flatnonzero(counts)
     return table.take(pa.array(first[kept])), counts[kept]
+
+
+def identities(batch: pa.RecordBatch, columns: Sequence[str]) -> list[Hashable]:
+    """One hashable value per row, equal where Spark's grouping would put the rows together."""
+    parts = [[_identity(value) for value in batch.column(name).to_pylist()] for name in columns]
+    return list(zip(*parts, strict=True)) if parts else [()] * len(batch)
+
+
+def _identity(value: Any) -> Hashable:
+    if isinstance(value, float):
+        return "NaN" if value != value else value + 0.0  # -0.0 + 0.0 is 0.0
+    if isinstance(value, dict):
+        return tuple((name, _identity(part)) for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_identity, value))
+    return value  # type: ignore[no-any-return]
 
 
 def _schema_difference(actual: pa.Schema, expected: pa.Schema) -> str | None:
