@@ -48,3 +48,6 @@ SELECT region, max(n) AS most, min(n) AS least FROM (
 
 -- name: agg_min_of_expression
 SELECT kind, min(k * 2 - 1) AS a, max(length(label)) AS b, min(upper(label)) AS c FROM events GROUP BY kind
+
+-- name: agg_nested_doubles
+SELECT g, max(struct(f64, i32)) AS a, min(array(f32, f32)) AS b, size(collect_set(struct(f64))) AS c FROM tame GROUP BY g
