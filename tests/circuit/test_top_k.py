@@ -54,7 +54,7 @@ def taken(rows: ReferenceZSet, op: TopK, width: int) -> ReferenceZSet:
 @pytest.mark.parametrize(("offset", "limit"), [(0, 1), (0, 3), (2, 2), (2, None)])
 @pytest.mark.parametrize(("width", "collide"), [(0, False), (1, False), (1, True)])
 @given(history=histories(ROW))
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=5)
 def test_the_rows_at_the_places_asked_for(
     history: list[Rows], order: str, offset: int, limit: int | None, width: int, collide: bool
 ) -> None:

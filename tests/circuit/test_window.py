@@ -238,13 +238,13 @@ def check(
 
 @pytest.mark.parametrize("name", CASES)
 @given(history=histories(ROW), order=st.sampled_from(sorted(ORDERS)))
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_every_function_equals_recomputation(name: str, history: list[Rows], order: str) -> None:
     check(history, ORDERS[order], [name])
 
 
 @given(history=histories(ROW), names=st.lists(st.sampled_from(sorted(CASES)), min_size=2, max_size=3))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 def test_functions_of_different_reach_together(history: list[Rows], names: list[str]) -> None:
     check(history, ORDERS["one"], names)
 
@@ -266,7 +266,7 @@ SMALL = st.tuples(st.just("a"), st.integers(0, 30), st.sampled_from([1.5, 2.0]),
     start=st.lists(SMALL, min_size=20, max_size=60),
     changes=st.lists(st.lists(st.tuples(SMALL, st.booleans()), max_size=4), max_size=6),
 )
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=8)
 def test_long_partitions_of_many_batches(names: list[str], start: list[Row], changes: Any) -> None:
     history, rows = [start], list(start)
     for change in changes:

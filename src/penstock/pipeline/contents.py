@@ -18,6 +18,7 @@ from penstock.expr.evaluate import evaluate
 from penstock.expr.types import arrow_schema
 from penstock.schedule.worker import STEP_COLUMN
 from penstock.sql.plan import SortKey
+from penstock.trace.order import exact_rank
 from penstock.zset import WEIGHT_COLUMN, HashSeed, ZSet
 
 __all__ = ["ChangeFormat", "arrow_of", "as_change_feed", "consolidated", "expanded", "frame_of", "sorted_by"]
@@ -52,12 +53,8 @@ def sorted_by(table: pa.Table, order: Sequence[SortKey]) -> pa.Table:
 
 
 def _rank(values: pa.Array, key: SortKey) -> NDArray[np.int64]:
-    """Positions by which to sort: NaN above all numbers, NULL where the key wants it."""
-    if pa.types.is_boolean(values.type):
-        values = values.cast(pa.int8())
-    rank: NDArray[np.int64] = pc.rank(values, tiebreaker="dense").to_numpy().astype(np.int64)
-    if not key.ascending:
-        rank = -rank
+    """Positions by which to sort: NaN above all numbers, NULL where the key wants it, nested values too."""
+    rank = exact_rank(values, descending=not key.ascending)
     if values.null_count:
         missing = pc.is_null(values).to_numpy(zero_copy_only=False)
         rank[missing] = np.iinfo(np.int64).min if key.nulls_first else np.iinfo(np.int64).max

@@ -73,6 +73,7 @@ SELECT id, at, count(*) OVER (ORDER BY at RANGE BETWEEN INTERVAL 1 DAY PRECEDING
 SELECT g, i32, count(*) OVER (PARTITION BY g ORDER BY i32 RANGE BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS n FROM tame
 
 -- name: win_statistics
+-- approx: a, b, c
 SELECT order_id, line, stddev(price) OVER w AS a, var_pop(qty) OVER w AS b, corr(qty, price) OVER w AS c FROM lines WINDOW w AS (PARTITION BY product ORDER BY order_id, line ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING)
 
 -- name: win_filtered_aggregate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,20 +15,20 @@ __all__ = ["Extremum", "ExtremumBy", "First"]
 
 
 @dataclass(frozen=True)
-class First:
+class First(ABC):
     """A function of the first value; the feed says in which direction. Values are never NULL."""
 
     data_type: DataType
     args: tuple[Expr, ...]
     descending: bool = False
 
+    @abstractmethod
     def keyed(self, values: tuple[pa.Array, ...]) -> pa.Array:
         """What is put in order, from the columns of the feed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def result(self, first: pa.Array) -> pa.Array:
         """The answer, from the first of what was put in order; NULL where there is none."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
