@@ -1,7 +1,7 @@
 """Every query of the collection, kept up to date through a random stream, equals batch Spark at each step.
 
 This is the quick form: one stream, few steps, a sample of the queries in a resident pipeline and fewer in a
-staged one (where each look at a view is a Spark job). The full form takes all queries, 20 steps and 1, 2 and 3
+staged one (where each look at a view is a Spark job). The full form takes all queries, 20 steps and 1, 2 or 3
 workers both ways: PENSTOCK_ORACLE=full, or the command in docs/testing.md.
 """
 
