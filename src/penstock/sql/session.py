@@ -11,7 +11,6 @@ once and kept with the catalogue: a pipeline opened in another time zone goes on
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 from py4j.java_gateway import is_instance_of
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType, YearMonthIntervalType
 
@@ -215,7 +215,8 @@ class PlanningSession:
 @contextmanager
 def translated_errors() -> Iterator[None]:
     """Spark's complaints about a query as SqlError, without the JSON that PySpark logs for each."""
-    loggers = [logging.getLogger(name) for name in _CONTEXT_LOGGERS]
+    # Of PySpark's own class: where a plain logger has the name, PySpark's next report raises TypeError.
+    loggers = [PySparkLogger.getLogger(name) for name in _CONTEXT_LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
