@@ -125,7 +125,7 @@ class _Copies:
 def _number_column(expand: Node) -> int | None:
     """The position of the rewrite's number, if this Expand is the rewrite's and not GROUPING SETS'."""
     names = [attribute[0]["name"] for attribute in expand.fields["output"]]
-    columns = zip(*expand.fields["projections"], strict=True)
+    columns = zip(*expand.rows_json("projections"), strict=True)
     constant = [all(item[0]["class"].endswith(".Literal") for item in column) for column in columns]
     numbers = [i for i, name in enumerate(names) if name == "gid" and constant[i]]
     sets = [i for i, name in enumerate(names) if name == "spark_grouping_id" and constant[i]]

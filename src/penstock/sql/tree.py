@@ -49,8 +49,18 @@ class Node:
         """The expressions in a field that holds a sequence of sequences (``Expand.projections``)."""
         outer = cache(lambda: getattr(self.twin(), name)())
         return tuple(
-            _sequence(row, cache(lambda i=i: outer().apply(i))) for i, row in enumerate(self.fields[name])
+            _sequence(row, cache(lambda i=i: outer().apply(i))) for i, row in enumerate(self.rows_json(name))
         )
+
+    def rows_json(self, name: str) -> list[list[list[dict[str, Any]]]]:
+        """The JSON of a field that holds a sequence of sequences of expressions. ``toJSON`` writes null for one
+        whose inner sequences are not plain lists; then each expression is asked by itself."""
+        rows: list[list[list[dict[str, Any]]]] | None = self.fields[name]
+        if rows is not None:
+            return rows
+        outer = getattr(self.twin(), name)()
+        inner = [outer.apply(i) for i in range(outer.size())]
+        return [[json.loads(row.apply(i).toJSON()) for i in range(row.size())] for row in inner]
 
     @property
     def expression_id(self) -> int:
