@@ -53,8 +53,8 @@ class Node:
         )
 
     def rows_json(self, name: str) -> list[list[list[dict[str, Any]]]]:
-        """The JSON of a field that holds a sequence of sequences of expressions. ``toJSON`` writes null for one
-        whose inner sequences are not plain lists; then each expression is asked by itself."""
+        """The JSON of a field that holds a sequence of sequences of expressions. ``toJSON`` writes null where
+        the inner sequences are not plain lists; then each expression is asked by itself."""
         rows: list[list[list[dict[str, Any]]]] | None = self.fields[name]
         if rows is not None:
             return rows
