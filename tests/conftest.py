@@ -28,3 +28,12 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _tests_session_is_active(request: pytest.FixtureRequest) -> None:
+    """Every test that uses the session finds it active, whatever session an earlier test worked in."""
+    if "spark" in request.fixturenames:
+        session = request.getfixturevalue("spark")
+        session._jvm.SparkSession.setActiveSession(session._jsparkSession)
+        SparkSession._activeSession = session

@@ -5,6 +5,7 @@ In both files a case is a query that ends with a semicolon, followed by what mus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def cases(name: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("query", "expected"), cases("plans.txt"))
 def test_a_query_becomes_this_plan(plan_of: Callable[[str], str], query: str, expected: str) -> None:
-    assert plan_of(query) == expected
+    # Spark numbers the expressions it shares in the order in which the JVM has met any.
+    assert re.sub(r"_common_expr_\d+", "_common_expr_0", plan_of(query)) == expected
 
 
 @pytest.mark.parametrize(("query", "expected"), cases("refused.txt"))
