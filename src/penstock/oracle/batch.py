@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType, YearMonthIntervalType
 
 from penstock.expr.types import arrow_schema
+from penstock.intake.arrow_values import from_arrow
 from penstock.oracle.fixtures import Query, dependencies, reads
-from penstock.pipeline.arrow_values import from_arrow
 from penstock.pipeline.tables import TableSchema
 
 __all__ = ["Answer", "BatchSpark", "to_arrow_table"]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pyspark.sql.types import StructType
 
-from penstock.pipeline.refusal import sql_name
+from penstock.intake.refusal import sql_name
 from penstock.pipeline.tables import TableSchema
 
 __all__ = [

@@ -12,6 +12,7 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
 from penstock.errors import InputError, PenstockError, PipelineError, RowConflict
@@ -32,7 +33,7 @@ from penstock.pipeline.reports import Status, StepReport, Verification, VerifyRe
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.tables import TableSchema
 from penstock.pipeline.verify import batch_session, batch_views, difference_of
-from penstock.schedule.files import FileInput
+from penstock.schedule.files import FileInput, Wanted
 from penstock.schedule.state import open_segment
 from penstock.schedule.worker import STEP_COLUMN
 from penstock.sql import Catalog, ViewDefinition
@@ -105,10 +106,13 @@ class Run:
     def load(self, table: str, path: str | os.PathLike[str]) -> int:
         """Adds the rows of a Parquet file (in a keyed table, replacing rows with the same key); returns how
         many. The workers read the file during the next step, so it must be where they can reach it, and it
-        must not change while the step can still be replayed."""
+        must not change while the step can still be replayed, that is, before the next commit. Further columns
+        of the file are not read. What does not fit the table is refused as pushed rows are: columns and their
+        types here, values by the step."""
         schema = self._table(table)
         self._check_open()
-        file = FileInput.of(Path(path), schema.name, schema.arrow_schema, UPSERT)
+        wanted = Wanted(schema.name, StructType(list(schema.fields)), schema.primary_key, self._timezone)
+        file = FileInput.of(Path(path), wanted, UPSERT)
         self._pushes.add_file(schema, file)
         if self._loop is not None:
             self._loop.wake()
