@@ -36,3 +36,23 @@ def test_a_pipeline_anew_has_the_tables_and_views_but_not_the_rows(
         assert run.read("large").to_pylist() == [{"k": "b", "total": 7}]
     with pytest.raises(PipelineError, match="not empty"):
         first.anew(tmp_path / "other")
+
+
+def test_the_sign_of_zero_does_not_show_which_row_came_first(spark: SparkSession, tmp_path: Path) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql(
+        """
+        CREATE TABLE t (x DOUBLE, l ARRAY<FLOAT>);
+        CREATE MATERIALIZED VIEW texts AS
+          SELECT CAST(x AS STRING) AS x, CAST(l[0] AS STRING) AS l, count(*) AS c FROM t GROUP BY ALL;
+        CREATE MATERIALIZED VIEW lists AS SELECT l, count(*) AS c FROM t GROUP BY l;
+        """
+    )
+    with pipe.run() as run:
+        run.insert("t", [{"x": -0.0, "l": [-0.0]}, {"x": 0.0, "l": [0.0]}])
+        run.step()
+        assert run.read("texts").to_pylist() == [{"x": "0.0", "l": "0.0", "c": 2}]
+        run.delete("t", [{"x": -0.0, "l": [0.0]}])
+        run.step()
+        assert str(run.read("lists").to_pylist()) == "[{'l': [0.0], 'c': 1}]"
+        assert str(run.read("t").to_pylist()) == "[{'x': 0.0, 'l': [0.0]}]"

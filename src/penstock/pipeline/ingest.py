@@ -1,10 +1,10 @@
 """What a user pushes, turned into one Arrow batch of exactly the table's schema, or refused.
 
-This is the door for rows that are pushed (:mod:`penstock.schedule.files` is the one for files, with the same
-conversions and checks behind it). Behind it every batch has the declared columns in the
-declared order with the declared types, no NULL where the table has none, and valid memory; nothing further
-in checks again. Whatever does not fit is an :class:`~penstock.errors.InputError` that names the table, the
-first bad row (counted from 0) and the column, and nothing is taken.
+This is the door for rows that are pushed (:mod:`penstock.schedule.files` is the one for files, with the
+same conversions and checks behind it). Behind it every batch has the declared columns in the declared order
+with the declared types, no NULL where the table has none, no -0.0 and one NaN, and valid memory; nothing
+further in checks again. Whatever does not fit is an :class:`~penstock.errors.InputError` that names the
+table, the first bad row (counted from 0) and the column, and nothing is taken.
 
 Rows come as Python dicts or Spark ``Row`` objects, a pandas or Spark DataFrame, or anything Arrow
 (tables, batches, and libraries that speak Arrow's stream interface). Names are matched as Spark matches
