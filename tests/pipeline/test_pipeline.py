@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import PipelineError, SqlError
-from penstock.pipeline.pipeline import Pipeline
+from penstock.oracle import check, table
+from penstock.pipeline.pipeline import Mode, Pipeline
+from penstock.sql.session import active_session_kept
 
 SCRIPT = """
 CREATE TABLE t (id BIGINT PRIMARY KEY, k STRING, v INT);
@@ -56,3 +59,28 @@ def test_the_sign_of_zero_does_not_show_which_row_came_first(spark: SparkSession
         run.step()
         assert str(run.read("lists").to_pylist()) == "[{'l': [0.0], 'c': 1}]"
         assert str(run.read("t").to_pylist()) == "[{'x': 0.0, 'l': [0.0]}]"
+
+
+@pytest.mark.parametrize("mode", ["resident", "staged"])
+def test_a_pipeline_leaves_the_users_session_active(
+    spark: SparkSession, tmp_path: Path, mode: Mode, clean_active_session: None
+) -> None:
+    theirs = spark.newSession()
+    theirs.createDataFrame([(1,)], "a INT")  # this makes it Spark's active session
+    assert SparkSession.getActiveSession() is theirs
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode=mode, spark=spark)
+    pipe.sql(SCRIPT)
+    with pipe.run() as run:
+        run.insert("t", [{"id": 1, "k": "a", "v": 5}])
+        run.step()
+        run.view("totals").collect()
+        assert run.verify()
+        assert SparkSession.getActiveSession() is theirs
+    assert check(spark, [table("u", "a INT")], {"q": "SELECT a FROM u"}, 1).comparisons == 1
+    assert SparkSession.getActiveSession() is theirs
+
+
+@pytest.fixture
+def clean_active_session(spark: SparkSession) -> Iterator[None]:
+    with active_session_kept(spark):
+        yield

@@ -38,6 +38,7 @@ from penstock.schedule.state import open_segment
 from penstock.schedule.worker import STEP_COLUMN
 from penstock.sql import Catalog, ViewDefinition
 from penstock.sql.catalog import Relation
+from penstock.sql.session import active_session_kept
 from penstock.zset import WEIGHT_COLUMN
 
 __all__ = ["Run"]
@@ -196,7 +197,8 @@ class Run:
 
     def view(self, name: str) -> DataFrame:
         """The rows of a table or view as a Spark DataFrame."""
-        return frame_of(self._spark, self.read(name), self._relation(name).schema)
+        with active_session_kept(self._spark):
+            return frame_of(self._spark, self.read(name), self._relation(name).schema)
 
     def changes(self, view: str, since: int = -1, *, format: ChangeFormat = "weights") -> pa.Table:
         """The changes of a view in the steps after ``since``.
@@ -230,7 +232,7 @@ class Run:
 
     def verify(self, name: str | None = None) -> Verification:
         """Recomputes a view (or all) in batch Spark over the current tables and compares."""
-        with self._lock:
+        with self._lock, active_session_kept(self._spark):
             views = [v for v in self._catalog.views.values() if v.materialized]
             if name is not None:
                 views = [self._stored_view(name)]
