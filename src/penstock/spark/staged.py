@@ -23,9 +23,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.errors import PipelineError, WorkerLost
+from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.schedule.message import Message, first_level
-from penstock.spark.faults import rebuild_fault, spark_reason
+from penstock.spark.faults import python_problem, rebuild_fault, spark_reason
 from penstock.spark.rows import ROW_DDL, Row, encode_batch, json_row, message_rows, pack, unpack
 from penstock.spark.runtime import Crew, StepWorker
 from penstock.spark.session import require_classic
@@ -149,18 +149,18 @@ class StagedRuntime:
         try:
             return unpack(frame.toArrow().to_batches())
         except (PySparkException, Py4JJavaError) as error:
-            raise _translated(error) from error
+            raise self._translated(error) from error
         finally:
             context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
-
-def _translated(error: Exception) -> WorkerLost | PipelineError:
-    """Spark's error as ours: a process that died may be replaced, anything else may not be retried."""
-    reason = spark_reason(error)
-    for line in reason.splitlines():
-        if any(death in line for death in _DEATHS):
-            return WorkerLost(f"a worker died: {line.strip()}")
-    return PipelineError(f"the Spark job of a step failed: {reason}")
+    def _translated(self, error: Exception) -> PenstockError:
+        """Spark's error as ours: a process that died may be replaced, anything else may not be retried."""
+        reason = spark_reason(error)
+        for line in reason.splitlines():
+            if any(death in line for death in _DEATHS):
+                return WorkerLost(f"a worker died: {line.strip()}")
+        problem = python_problem(reason, self._session.sparkContext.pythonExec)
+        return problem or PipelineError(f"the Spark job of a step failed: {reason}")
 
 
 def _raise_error(rows: Sequence[Row]) -> None:
