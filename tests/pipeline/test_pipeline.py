@@ -84,3 +84,60 @@ def test_a_pipeline_leaves_the_users_session_active(
 def clean_active_session(spark: SparkSession) -> Iterator[None]:
     with active_session_kept(spark):
         yield
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "in the log only"])
+def test_a_table_that_is_dropped_and_created_again_is_empty(
+    spark: SparkSession, tmp_path: Path, committed: bool
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, spark=spark, commit_interval_s=1e9)
+    kept = "CREATE TABLE other (id BIGINT PRIMARY KEY);"
+    pipe.sql(SCRIPT + kept)
+    run = pipe.run()
+    run.insert("t", [{"id": 1, "k": "a", "v": 5}])
+    run.insert("other", [{"id": 7}])
+    run.step()
+    if committed:
+        run.close()
+    else:
+        run.kill()
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql("DROP MATERIALIZED VIEW totals; DROP TABLE t;" + SCRIPT)
+    pipe.sql(SCRIPT + kept)  # declared again as it is: nothing changes
+    with pipe.run() as again:
+        assert again.read("t").num_rows == again.read("totals").num_rows == 0
+        assert again.changes("totals").num_rows == 0
+        assert again.read("other").to_pylist() == [{"id": 7}]
+        again.insert("t", [{"id": 1, "k": "b", "v": 6}])
+        again.step()
+        assert again.read("totals").to_pylist() == [{"k": "b", "total": 6}]
+    resumed = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    resumed.sql("DROP MATERIALIZED VIEW totals; DROP TABLE t; CREATE TABLE t (id STRING, k STRING);")
+    resumed.sql("DROP TABLE t")
+    resumed.run().close()
+    resumed = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    resumed.sql(SCRIPT)
+    assert resumed.tables["t"].incarnation == 3
+    with resumed.run() as third:
+        assert third.read("t").num_rows == 0
+
+
+def test_a_view_that_is_dropped_and_created_otherwise_has_changes_of_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql(SCRIPT)
+    with pipe.run() as run:
+        run.insert("t", [{"id": 1, "k": "a", "v": 5}])
+        run.step()
+    pipe.sql(
+        "DROP MATERIALIZED VIEW totals; CREATE MATERIALIZED VIEW totals AS SELECT count(*) AS rows FROM t;"
+    )
+    with pipe.run() as run:
+        run.insert("t", [{"id": 2, "k": "a", "v": 5}])
+        run.step()
+        assert [(row["rows"], row["_weight"]) for row in run.changes("totals").to_pylist()] == [
+            (1, 1),
+            (1, -1),
+            (2, 1),
+        ]

@@ -51,9 +51,6 @@ class Coordinator:
         self._catalog = catalog
         self._commit_interval_s = commit_interval_s
         self._retained_steps = retained_steps
-        self._schemas = {
-            name: program.circuit.nodes[node].operator.schema for name, node in program.circuit.tables.items()
-        }
         self.step = store.step
         self.times: dict[int, int] = dict(store.body["times"])
         self.restarts = 0
@@ -82,7 +79,7 @@ class Coordinator:
         if opening or self.store.body["catalog"] != self._catalog:
             self._commit()
         for step, buffer in self.store.recorded(self.step):
-            inputs = StepInput.from_buffer(buffer, self._schemas)
+            inputs = StepInput.from_buffer(buffer, self.program)
             self.runtime.step(step, inputs.messages(self.program, self.layout))
             self._accept(step, inputs.at_us)
             if self.runtime.commits_every_step:
@@ -125,7 +122,7 @@ class Coordinator:
         step = self.step + 1
         ran = time.perf_counter()
         try:
-            self.store.record(step, inputs.to_parts())
+            self.store.record(step, inputs.to_parts(self.program))
         except BaseException:
             with suppress(WorkerLost):  # then the next step finds out; what matters now is the record
                 self.runtime.abort()
@@ -200,8 +197,9 @@ class Coordinator:
         }
         changes: dict[str, list[Any]] = {view: [] for view in self.program.circuit.views}
         oldest = self.step - self._retained_steps
-        for view, refs in self.store.body["changes"].items():
-            if view in changes:
+        for view, node in self.program.circuit.views.items():
+            if self.program.circuit.nodes[node].slot(0) in stored:  # not another view of the same name
+                refs = self.store.body["changes"].get(view, ())
                 changes[view] += [ref for ref in refs if ref["last"] > oldest]
         for reply in replies:
             for slot, refs in reply["arrangements"].items():

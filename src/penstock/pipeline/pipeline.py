@@ -204,10 +204,10 @@ class Pipeline:
             table = TableSchema.of(relation)
             names = relation.schema.names
             if table.append_only:
-                planner.add_append_table(table.name, table.arrow_schema)
+                planner.add_append_table(table.name, table.arrow_schema, relation.incarnation)
             else:
                 key = tuple(names.index(column) for column in table.primary_key)
-                planner.add_table(table.name, table.arrow_schema, key)
+                planner.add_table(table.name, table.arrow_schema, key, relation.incarnation)
         return cut(planner.build())
 
     # ---- running ----------------------------------------------------------------------------------
