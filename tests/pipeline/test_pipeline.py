@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import PipelineError, SqlError
+from penstock.errors import EvaluationError, PipelineError, SqlError, StorageError
 from penstock.oracle import check, table
 from penstock.pipeline.pipeline import Mode, Pipeline
 from penstock.sql.session import active_session_kept
@@ -141,3 +142,45 @@ def test_a_view_that_is_dropped_and_created_otherwise_has_changes_of_its_own(
             (1, -1),
             (2, 1),
         ]
+
+
+@pytest.mark.parametrize("mode", ["resident", "staged"])
+@pytest.mark.parametrize("committed", [True, False], ids=["in a version", "in the log only"])
+def test_a_view_that_fails_on_the_rows_that_are_there_is_refused_and_the_pipeline_opens_without_it(
+    spark: SparkSession, tmp_path: Path, mode: Mode, committed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode=mode, spark=spark, commit_interval_s=1e9)
+    pipe.sql(SCRIPT)
+    run = pipe.run()
+    run.insert("t", [{"id": 1, "k": "a", "v": 0}])
+    if committed:
+        run.step()
+        run.close()
+    else:
+        monkeypatch.setattr(run._coordinator.store, "commit", _full)
+        with suppress(PipelineError):  # a staged step ends with a commit
+            run.step()
+        run.kill()
+    bad = "CREATE MATERIALIZED VIEW bad AS SELECT k, 10 DIV v AS q FROM t;"
+    for again in (pipe, Pipeline("p", tmp_path / "state", workers=1, mode=mode, spark=spark)):
+        again.sql("CREATE MATERIALIZED VIEW good AS SELECT id FROM t;" + bad)
+        with pytest.raises(EvaluationError, match="nothing declared since the last run") as caught:
+            again.run()
+        assert (caught.value.condition, caught.value.view) == ("DIVIDE_BY_ZERO", "bad")
+        assert "div" in caught.value.expression.lower()
+        assert list(again.views) == ["totals"]
+        with again.run() as run:
+            assert run.status().step == 1
+            assert run.read("totals").to_pylist() == [{"k": "a", "total": 0}]
+    again.sql("CREATE MATERIALIZED VIEW good AS SELECT id FROM t")
+    with again.run() as run:
+        run.upsert("t", [{"id": 1, "k": "a", "v": 2}])
+        run.step()
+        assert run.read("good").to_pylist() == [{"id": 1}]
+    again.sql(bad)
+    with again.run() as run:
+        assert run.read("bad").to_pylist() == [{"k": "a", "q": 5}]
+
+
+def _full(body: object) -> None:
+    raise StorageError("no space left on device")

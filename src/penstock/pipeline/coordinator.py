@@ -66,6 +66,11 @@ class Coordinator:
         except WorkerLost as loss:
             self._recover(loss)
 
+    def has_logged_steps(self) -> bool:
+        """Whether the input log holds steps that the newest version lacks."""
+        self.store.open_log()
+        return any(True for _ in self.store.recorded(self.store.step))
+
     def _bring_up(self) -> None:
         """Workers at the newest version, arrangements that it lacks filled from the tables as they are there
         and made a version at once, then the logged steps."""
