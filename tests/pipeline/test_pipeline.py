@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import EvaluationError, PipelineError, SqlError, StorageError
 from penstock.oracle import check, table
 from penstock.pipeline.pipeline import Mode, Pipeline
+from penstock.pipeline.store import segments_of
 from penstock.sql.session import active_session_kept
 
 SCRIPT = """
@@ -184,3 +185,17 @@ def test_a_view_that_fails_on_the_rows_that_are_there_is_refused_and_the_pipelin
 
 def _full(body: object) -> None:
     raise StorageError("no space left on device")
+
+
+def test_what_a_staged_step_writes_is_named_after_the_version_that_it_becomes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql(SCRIPT)
+    for number in range(3):
+        with pipe.run() as run:
+            before = segments_of(run._coordinator.store.body)
+            run.insert("t", [{"id": number, "k": "a", "v": 5}])
+            run.step()
+            [written] = segments_of(run._coordinator.store.body) - before
+            assert written.startswith(f"segments/{run.status().version:010d}-")

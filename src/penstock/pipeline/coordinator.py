@@ -76,7 +76,7 @@ class Coordinator:
         and made a version at once, then the logged steps."""
         self.step = self.store.step
         opening = sorted(set(self.program.slots) - set(self.store.body["arrangements"]))
-        self.runtime.open({**self.store.body, "opening": opening})
+        self.runtime.open({**self.store.body, "version": self.store.version, "opening": opening})
         if opening:
             self.runtime.step(self.step, [])
             self.runtime.accept()
