@@ -68,7 +68,7 @@ class StepInput:
         """The rows for each worker, and the shares of files it is to read."""
         nodes = program.circuit.tables
         rows = [
-            Message(input_edge(nodes[table]), worker, part.encode())
+            Message(input_edge(nodes[table]), worker, part)
             for table, delta in self.tables.items()
             for worker, part in _dealt(delta, layout)
         ]

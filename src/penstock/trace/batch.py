@@ -32,7 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.trace.order import Ordered, exact_rank
-from penstock.zset import Hashes
+from penstock.zset import Hashes, gather
 
 __all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words"]
 
@@ -225,7 +225,7 @@ def _take(
         key_lo[perm],
         None if row_lo is None else row_lo[perm],
         weights,
-        tuple(column.take(indices) for column in values),
+        tuple(gather(column, indices) for column in values),
         {name: total for name, total in sums.items() if total.any()},
         ordered,
     )

@@ -11,7 +11,8 @@ from penstock.zset.exact import (
     split_integers,
     split_products,
 )
-from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns
+from penstock.zset.gather import gather
+from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns, rows_differ
 from penstock.zset.reference import ReferenceZSet
 from penstock.zset.zset import WEIGHT_COLUMN, Weights, ZSet
 
@@ -25,9 +26,11 @@ __all__ = [
     "Weights",
     "ZSet",
     "carry",
+    "gather",
     "hash_columns",
     "join_doubles",
     "join_integers",
+    "rows_differ",
     "split_doubles",
     "split_integers",
     "split_products",

@@ -7,7 +7,8 @@ alone, in a slice or together with a million others, and no loop ever has to fol
 Keys and the first multiplier are secret (derived from the seed with BLAKE2b), so nobody who lacks the seed
 can prepare words whose mixed sums agree; the two lanes share nothing but the word.
 
-Cost: about ten passes of one operation per lane and word, over blocks that stay in the cache.
+Cost: about ten passes of one operation per word, over blocks that stay in the cache and hold both lanes and
+all columns: a step of a few rows pays for the number of passes, not for the rows.
 
 Everything in this file is part of the on-disk format: any change needs a new ``HASH_VERSION``.
 """
@@ -23,7 +24,18 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK_ROWS", "HASH_VERSION", "HashSeed", "LaneKeys", "UInt64s", "blocks", "lane_keys", "mix"]
+__all__ = [
+    "BLOCK_ROWS",
+    "HASH_VERSION",
+    "BothLanes",
+    "HashSeed",
+    "LaneKeys",
+    "UInt64s",
+    "blocks",
+    "both_lanes",
+    "lane_keys",
+    "mix",
+]
 
 HASH_VERSION = 1
 
@@ -126,7 +138,7 @@ def _derive(seed: HashSeed, lane: str) -> LaneKeys:
     )
 
 
-def mix(words: UInt64s, scratch: UInt64s, keys: LaneKeys) -> None:
+def mix(words: UInt64s, scratch: UInt64s, keys: LaneKeys | BothLanes) -> None:
     """Scramble ``words`` in place: a bijection in which every input bit reaches every output bit."""
     np.right_shift(words, _SHIFT_OUTER, out=scratch)
     np.bitwise_xor(words, scratch, out=words)
@@ -138,7 +150,34 @@ def mix(words: UInt64s, scratch: UInt64s, keys: LaneKeys) -> None:
     np.bitwise_xor(words, scratch, out=words)
 
 
-def blocks(length: int) -> Iterator[slice]:
-    """Consecutive slices of at most :data:`BLOCK_ROWS` that cover ``length``."""
-    for start in range(0, length, BLOCK_ROWS):
-        yield slice(start, min(start + BLOCK_ROWS, length))
+@dataclass(frozen=True, eq=False)
+class BothLanes:
+    """What mixing takes of both lanes, shaped for arrays of (lane, column, row)."""
+
+    first: UInt64s
+    second: UInt64s
+    start: UInt64s
+    columns: UInt64s
+    nulls: UInt64s
+    """The key of a column's place, and that key with the lane's NULL word in it."""
+
+
+@lru_cache(maxsize=1024)
+def both_lanes(seed: HashSeed, columns: int) -> BothLanes:
+    """The keys for rows of ``columns`` columns."""
+    lanes = lane_keys(seed)
+    places = [[keys.place(keys.column_base, place) for place in range(columns)] for keys in lanes]
+    column_keys = np.array(places, np.uint64).reshape(2, columns, 1)
+    return BothLanes(
+        first=np.array([keys.first for keys in lanes]).reshape(2, 1, 1),
+        second=np.array([keys.second for keys in lanes]).reshape(2, 1, 1),
+        start=np.array([keys.start for keys in lanes]).reshape(2, 1, 1),
+        columns=column_keys,
+        nulls=column_keys ^ np.array([keys.null for keys in lanes]).reshape(2, 1, 1),
+    )
+
+
+def blocks(length: int, rows: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Consecutive slices of at most ``rows`` that cover ``length``."""
+    for start in range(0, length, rows):
+        yield slice(start, min(start + rows, length))

@@ -11,13 +11,14 @@ Cost: operations are linear in the rows; consolidation hashes and sorts (n log n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.zset.gather import gather
 from penstock.zset.hash import Hashes, HashSeed, hash_columns
 
 __all__ = ["WEIGHT_COLUMN", "Weights", "ZSet"]
@@ -47,6 +48,12 @@ class ZSet:
                 raise TypeError(f"column {field.name} is {column.type}, the schema says {field.type}")
             if len(column) != len(self.weights):
                 raise ValueError(f"column {field.name}: {len(column)} rows for {len(self.weights)} weights")
+
+    def _having(self, columns: Iterable[pa.Array], weights: Weights) -> ZSet:
+        """Other rows of the same schema, made from this Z-set's and therefore well formed."""
+        made = object.__new__(ZSet)
+        made.__dict__.update(schema=self.schema, columns=tuple(columns), weights=weights)
+        return made
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -97,23 +104,23 @@ class ZSet:
     def take(self, indices: NDArray[np.integer]) -> ZSet:
         """The entries at ``indices``, in that order, with their weights."""
         wanted = pa.array(indices)
-        return ZSet(self.schema, tuple(c.take(wanted) for c in self.columns), self.weights[indices])
+        return self._having((gather(c, wanted) for c in self.columns), self.weights[indices])
 
     def slice(self, start: int, stop: int) -> ZSet:
         """The entries from ``start`` up to ``stop``, without copying."""
-        columns = tuple(c.slice(start, max(0, stop - start)) for c in self.columns)
-        return ZSet(self.schema, columns, self.weights[start:stop])
+        size = max(0, stop - start)
+        return self._having((c.slice(start, size) for c in self.columns), self.weights[start:stop])
 
     def filter(self, mask: NDArray[np.bool_]) -> ZSet:
         """The entries for which ``mask`` is true."""
         if mask.all():
             return self
         wanted = pa.array(mask)
-        return ZSet(self.schema, tuple(c.filter(wanted) for c in self.columns), self.weights[mask])
+        return self._having((c.filter(wanted) for c in self.columns), self.weights[mask])
 
     def with_weights(self, weights: Weights) -> ZSet:
         """The same rows under other weights."""
-        return ZSet(self.schema, self.columns, weights)
+        return self._having(self.columns, weights)
 
     def negate(self) -> ZSet:
         """The additive inverse."""
