@@ -95,7 +95,9 @@ def test_what_cancels_out_does_not_travel_where_much_would() -> None:
 
 
 def test_a_key_is_not_computed_for_a_row_that_is_not_there() -> None:
-    inverse = Call(LongType(), True, "IntegralDivide", (Literal(LongType(), False, 1), N), (("mode", "ANSI"),))
+    inverse = Call(
+        LongType(), True, "IntegralDivide", (Literal(LongType(), False, 1), N), (("mode", "ANSI"),)
+    )
     indexed = Alone(Index(SCHEMA, (inverse,), (True,))).step(
         delta(SCHEMA, [(("a", 1), 1), (("b", 0), 1), (("b", 0), -1)])
     )

@@ -20,18 +20,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.zset.hash_mix import (
-    BLOCK_ROWS,
-    HASH_VERSION,
-    BothLanes,
-    HashSeed,
-    UInt64s,
-    blocks,
-    both_lanes,
-    lane_keys,
-    mix,
-)
-from penstock.zset.hash_words import Words, words_of
+from penstock.zset.hash_mix import HASH_VERSION, HashSeed, UInt64s, lane_keys, mix
+from penstock.zset.hash_words import add_placed, words_of
 
 __all__ = ["HASH_VERSION", "HashSeed", "Hashes", "hash_columns", "rows_differ"]
 
@@ -67,34 +57,19 @@ class Hashes:
 
 def hash_columns(columns: Sequence[pa.Array], length: int, seed: HashSeed) -> Hashes:
     """The hash of each of ``length`` rows over ``columns``; with no column, every row has the same hash."""
+    lanes = lane_keys(seed)
+    hi, lo = lanes
+    totals = (np.empty(length, np.uint64), np.empty(length, np.uint64))
+    totals[0].fill(hi.start)
+    totals[1].fill(lo.start)
     for place, column in enumerate(columns):
         if len(column) != length:
             raise ValueError(f"column {place} has {len(column)} rows, expected {length}")
-    lanes = lane_keys(seed)
-    words = [words_of(column, lanes) for column in columns]
-    keys = both_lanes(seed, len(columns))
-    totals = np.empty((2, 1, length), np.uint64)
-    for block in blocks(length, BLOCK_ROWS // max(1, len(columns))):
-        _hash_block(words, block, keys, totals[:, :, block])
-    return Hashes(totals[0, 0], totals[1, 0])
-
-
-def _hash_block(words: Sequence[Words], block: slice, keys: BothLanes, totals: UInt64s) -> None:
-    """Fills ``totals`` (lane, 1, row) with the hashes of some rows."""
-    mixed = np.empty((2, len(words), block.stop - block.start), np.uint64)
-    for place, column in enumerate(words):
-        if column.hi is column.lo:
-            np.bitwise_xor(column.hi[block], keys.columns[:, place], out=mixed[:, place])
-        else:
-            for lane, of_lane in enumerate((column.hi, column.lo)):
-                np.bitwise_xor(of_lane[block], keys.columns[lane, place], out=mixed[lane, place])
-        if column.nulls is not None:
-            np.copyto(mixed[:, place], keys.nulls[:, place], where=column.nulls[block])
-    scratch = np.empty_like(mixed)
-    mix(mixed, scratch, keys)
-    np.add.reduce(mixed, axis=1, keepdims=True, out=totals)
-    totals += keys.start
-    mix(totals, scratch[:, :1] if len(words) else np.empty_like(totals), keys)
+        keys = (hi.place(hi.column_base, place), lo.place(lo.column_base, place))
+        add_placed(totals, words_of(column, lanes), lanes, keys)
+    for total, lane in zip(totals, lanes, strict=True):
+        mix(total, lane.first, lane.second)
+    return Hashes(*totals)
 
 
 def rows_differ(
