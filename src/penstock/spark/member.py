@@ -23,6 +23,7 @@ import pyarrow.flight as flight
 
 from penstock.errors import PipelineError, WorkerLost
 from penstock.schedule.message import Message
+from penstock.spark.allocation import keep_freed_memory
 from penstock.spark.channel import call_options, check_generation, connect, hello_descriptor
 from penstock.spark.exchange import Exchange, Poisoned
 from penstock.spark.faults import describe_fault
@@ -51,6 +52,7 @@ class Invitation:
 
 def take_part(invitation: Invitation, index: int) -> None:
     """Be worker ``index`` of the gang until it is over."""
+    keep_freed_memory()
     exchange = Exchange(
         index,
         invitation.crew.workers,

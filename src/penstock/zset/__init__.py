@@ -12,6 +12,7 @@ from penstock.zset.exact import (
     split_products,
 )
 from penstock.zset.gather import gather
+from penstock.zset.grouping import Groups, group_rows
 from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns, rows_differ
 from penstock.zset.reference import ReferenceZSet
 from penstock.zset.zset import WEIGHT_COLUMN, Weights, ZSet
@@ -20,6 +21,7 @@ __all__ = [
     "HASH_VERSION",
     "WEIGHT_COLUMN",
     "ExactNumbers",
+    "Groups",
     "HashSeed",
     "Hashes",
     "ReferenceZSet",
@@ -27,6 +29,7 @@ __all__ = [
     "ZSet",
     "carry",
     "gather",
+    "group_rows",
     "hash_columns",
     "join_doubles",
     "join_integers",

@@ -22,6 +22,7 @@ __all__ = [
     "BYTES",
     "INT32S",
     "INT64S",
+    "NEW_INT32S",
     "NEW_INT64S",
     "NEW_WORDS",
     "WORDS",
@@ -47,6 +48,7 @@ INT32S = _read_only(types.int32)
 BOOLS = _read_only(types.boolean)
 BYTES = _read_only(types.uint8)
 NEW_WORDS = types.Array(types.uint64, 1, "C")
+NEW_INT32S = types.Array(types.int32, 1, "C")
 NEW_INT64S = types.Array(types.int64, 1, "C")
 
 
