@@ -78,6 +78,8 @@ class Worker:
         self._pending: dict[str, Delta] = {}
         self._counters: dict[str, int] = defaultdict(int)
         self._millis: dict[int, float] = defaultdict(float)
+        self._rows_in: dict[int, int] = {}
+        self._rows_out: dict[int, int] = {}
         for handoff in self._handoffs.values():
             handoff.clear()
 
@@ -115,13 +117,15 @@ class Worker:
         return outbox
 
     def finish(self) -> dict[str, Any]:
-        """What the step did here: changed rows per view, counters, time per node."""
+        """What the step did here: changed rows per view, counters, time and rows per node."""
         return {
             "worker": self.worker,
             "step": self._step,
             "views": {name: len(delta) for name, delta in self._pending.items()},
             "counters": dict(self._counters),
             "node_ms": {str(node): round(ms, 3) for node, ms in self._millis.items()},
+            "rows_in": {str(node): rows for node, rows in self._rows_in.items()},
+            "rows_out": {str(node): rows for node, rows in self._rows_out.items()},
         }
 
     def accept(self) -> None:
@@ -162,7 +166,8 @@ class Worker:
         changes = {view: _concat(parts) for view, parts in self._changes.items() if parts}
         stored, changed = self._arrangements.write(version, slots, changes)
         self._written = (version, {view: len(parts) for view, parts in self._changes.items()})
-        return {"worker": self.worker, "arrangements": stored, "changes": changed}
+        sizes = {slot: self._arrangements.size(slot) for slot in stored}
+        return {"worker": self.worker, "arrangements": stored, "changes": changed, "sizes": sizes}
 
     def read(self, name: str) -> pa.RecordBatch:
         """This worker's part of a table's or view's rows, with their weights."""
@@ -257,6 +262,7 @@ class Worker:
             views = ", ".join(self.program.circuit.views_of(node.id))
             raise error.located(views, node.operator.describe()) from error
         self._millis[node.id] += (time.perf_counter() - started) * 1000
+        self._rows_in[node.id], self._rows_out[node.id] = sum(map(len, inputs)), len(flow)
         if isinstance(node.operator, View) and isinstance(flow, Delta):
             self._pending[node.operator.name] = flow
         return flow

@@ -77,6 +77,14 @@ class Batch:
     def __len__(self) -> int:
         return len(self.order)
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its rows take, wherever they lie."""
+        words = [self.order, self.key_lo, self.weights, *self.sums.values()]
+        if self.row_lo is not None:
+            words.append(self.row_lo)
+        return sum(column.nbytes for column in (*words, *self.values))
+
     def slice(self, start: int, stop: int) -> Batch:
         """Rows ``start`` to ``stop``, sharing memory with this batch."""
         return Batch(
