@@ -11,15 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.trace.batch import Batch, Words, key_range
-from penstock.trace.order import exact_rank
+from penstock.trace.batch import Batch, Words
 from penstock.trace.search import exact_rows, fill_matches, find_ranges, match_counts
 from penstock.zset import Hashes
 
-__all__ = ["Matches", "bounds_of", "expand", "lookup_first", "lookup_rows", "lookup_sums"]
+__all__ = ["Matches", "bounds_of", "expand", "lookup_rows", "lookup_sums"]
 
 Indices = NDArray[np.int64]
 
@@ -75,86 +73,6 @@ def lookup_sums(
         for name, total in batch.sums.items():
             sums.setdefault(name, np.zeros(len(keys), np.int64))[probe] += total[row]
     return weights, sums
-
-
-def lookup_first(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Array | None]:
-    """For each key the first value, in the batches' order, whose total weight is positive.
-
-    Returns the probes that have one and their values (None where no batch has a row at all). Reads a few
-    rows of each key and batch, and more only for keys whose first rows cancel out: a batch's window is
-    complete before its last row read, so a value below the smallest such last row is decided.
-    """
-    batches = [batch for batch in batches if len(batch)]
-    if not batches or len(keys) == 0:
-        return np.empty(0, np.int64), None
-    low, high = key_range(keys)
-    bounds = [bounds_of(batch, low, high) for batch in batches]
-    pending = np.arange(len(keys))
-    found: list[Indices] = []
-    values: list[pa.Array] = []
-    window = 4
-    while len(pending):
-        probe, value, open_ = _decide(batches, bounds, keys, pending, window)
-        found.append(probe)
-        values.append(value)
-        pending = open_
-        window *= 8
-    return np.concatenate(found), pa.concat_arrays(values)
-
-
-def _decide(
-    batches: Sequence[Batch],
-    bounds: Sequence[tuple[Indices, Indices]],
-    keys: Hashes,
-    pending: Indices,
-    window: int,
-) -> tuple[Indices, pa.Array, Indices]:
-    """One round of :func:`lookup_first`: decided probes, their values, and the probes still open."""
-    probes, words, values, weights, last = [], [], [], [], []
-    for batch, (start, stop) in zip(batches, bounds, strict=True):
-        begin, size = start[pending], stop[pending] - start[pending]
-        taken = np.minimum(size, window)
-        probe, row = expand(begin, taken)
-        ends = np.zeros(len(row), bool)
-        ends[np.cumsum(taken)[(size > window)] - 1] = True
-        # A stranger's row counts for nothing, but as the end of a window it still marks how far we read.
-        weight = np.where(batch.key_lo[row] == keys.lo[pending[probe]], batch.weights[row], 0)
-        probes.append(probe)
-        words.append(batch.order[row])
-        values.append(batch.values[0].take(pa.array(row)))
-        weights.append(weight)
-        last.append(ends)
-    probe, word = np.concatenate(probes), np.concatenate(words)
-    weight, ends = np.concatenate(weights), np.concatenate(last)
-    value = pa.concat_arrays(values)
-    if len(probe) == 0:
-        return probe, value, np.empty(0, np.int64)
-    rank = exact_rank(value, descending=batches[0].ordered == "descending")
-    perm = np.lexsort((rank, word, probe))
-    probe, rank, weight, ends, word = probe[perm], rank[perm], weight[perm], ends[perm], word[perm]
-    differs = (probe[1:] != probe[:-1]) | (rank[1:] != rank[:-1]) | (word[1:] != word[:-1])
-    fresh = np.concatenate(([True], differs))
-    starts = np.flatnonzero(fresh)
-    total = np.add.reduceat(weight, starts)
-    closing = np.logical_or.reduceat(ends, starts)
-    owner = probe[starts]
-    # Position of the first positive value and of the nearest window end, per probe.
-    position = np.arange(len(starts))
-    first_positive = _first_per_owner(owner, position, total > 0, len(pending))
-    first_closing = _first_per_owner(owner, position, closing, len(pending))
-    # The value at a window's end is itself not decided: where the end is a stranger's row of an equal
-    # value, this key's own row of it may be the very next one.
-    decided = first_positive < first_closing
-    undecided = (first_closing < len(starts)) & ~decided
-    chosen = first_positive[decided]
-    return pending[decided], value.take(pa.array(perm[starts[chosen]])), pending[undecided]
-
-
-def _first_per_owner(owner: Indices, position: Indices, flag: NDArray[np.bool_], owners: int) -> Indices:
-    """For each owner the smallest position whose flag is set, or ``len(position)`` if there is none."""
-    first = np.full(owners, len(position), np.int64)
-    np.minimum.at(first, owner[flag], position[flag])
-    return first
 
 
 def bounds_of(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
