@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +62,7 @@ class ZSet:
     @classmethod
     def empty(cls, schema: pa.Schema) -> ZSet:
         """The Z-set without rows: the zero of addition."""
-        return cls(schema, tuple(pa.array([], field.type) for field in schema), np.empty(0, np.int64))
+        return _empty(schema)
 
     @classmethod
     def of(cls, rows: pa.RecordBatch | pa.Table, weights: int | Weights = 1) -> ZSet:
@@ -150,6 +151,11 @@ class ZSet:
         weights = _merged_weights(self.hashes(seed), self.weights)
         kept = self.with_weights(weights)
         return kept.filter(weights != 0)
+
+
+@lru_cache(maxsize=4096)  # most operators have nothing to say in a small step
+def _empty(schema: pa.Schema) -> ZSet:
+    return ZSet(schema, tuple(pa.array([], kind) for kind in schema.types), np.empty(0, np.int64))
 
 
 def _merged_weights(hashes: Hashes, weights: Weights) -> Weights:

@@ -49,7 +49,7 @@ class Aggregate(Operator):
         groups, columns = self._touched(deltas, batches[0], state)
         size = len(groups)
         if size == 0:
-            return Delta.empty(self.schema)
+            return self.nothing
         counting = self.feeds[0]
         assert isinstance(counting, SumsFeed)
         first, rows, rows_after = counting.read(state.before(0), batches[0], groups)
