@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
@@ -17,7 +18,9 @@ from pyspark.sql import SparkSession
 
 from penstock.oracle.fixtures import Query, create_table
 from penstock.oracle.model import Step
+from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.tables import TableSchema
+from penstock.sql.session import MEANING
 
 Mode = Literal["resident", "staged"]
 
@@ -65,13 +68,21 @@ def open_pipeline(
     spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], config: Config
 ) -> Iterator[Driver]:
     """A real pipeline over fresh storage, which goes when it is closed."""
-    from penstock.pipeline.pipeline import Pipeline
-
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as storage:
-        pipe = Pipeline("oracle", storage=storage, workers=config.workers, mode=config.mode, spark=spark)
-        pipe.sql(script(tables, queries))
+        meaning = tuple(str(spark.conf.get(key)) for key in MEANING)
+        planned = _planned(spark, script(tables, queries), meaning)
+        pipe = planned.anew(storage, workers=config.workers, mode=config.mode)
         with pipe.run() as run:
             yield _PipelineDriver(run)
+
+
+@lru_cache(maxsize=1)
+def _planned(spark: SparkSession, text: str, meaning: tuple[str, ...]) -> Pipeline:
+    """All views, planned: how they are run changes nothing about that, and planning takes Spark long.
+    ``meaning`` are the settings of the session that do change it."""
+    pipe = Pipeline("oracle", storage="memory://", spark=spark)
+    pipe.sql(text)
+    return pipe
 
 
 class _PipelineDriver:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from penstock.pipeline.python_values import from_python
+from penstock.intake.python_values import from_python
 from penstock.pipeline.tables import TableSchema
 
 __all__ = ["Profile", "random_rows"]

@@ -178,7 +178,8 @@ def observe(
 
     ``baseline`` is what the views hold at the start, where that is not the beginning of the pipeline.
     """
-    views = [_View(query, case.queries, (baseline or {}).get(query.name)) for query in case.queries]
+    inexact = _inexact(case.queries)
+    views = [_View(query, query.name in inexact, (baseline or {}).get(query.name)) for query in case.queries]
     for number, step in enumerate(case.steps):
         try:
             driver.step(step)
@@ -203,16 +204,18 @@ def _raised(problem: Exception, case: Case, step: int) -> Difference:
     return Difference(known, case.config, step, "raised an error", detail)
 
 
+def _inexact(queries: Sequence[Query]) -> set[str]:
+    """The queries that sum or average, or read one that does, and do not say which columns that is about."""
+    sums = {query.name for query in queries if query.inexact}
+    below = dependencies(queries)
+    return {q.name for q in queries if q.approx is None and sums & {q.name, *below[q.name]}}
+
+
 class _View:
     """One view under observation: what it must equal, and the sum of its changes so far."""
 
-    def __init__(self, query: Query, queries: Sequence[Query], baseline: pa.Table | None) -> None:
-        self.query = query
-        by_name = {other.name: other for other in queries}
-        below = dependencies(queries)[query.name]
-        self._inexact = query.inexact or (
-            query.approx is None and any(by_name[name].inexact for name in below)
-        )
+    def __init__(self, query: Query, inexact: bool, baseline: pa.Table | None) -> None:
+        self.query, self._inexact = query, inexact
         self._sum = None if baseline is None else (baseline, np.ones(len(baseline), np.int64))
 
     def wrong(self, driver: Driver, expected: Answer) -> tuple[str, Mismatch] | None:

@@ -23,7 +23,9 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.reports import StepReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
+from penstock.schedule.worker import STEP_COLUMN
 from penstock.spark.runtime import Runtime
+from penstock.zset import ZSet
 
 __all__ = ["Coordinator"]
 
@@ -239,11 +241,18 @@ class Coordinator:
         """The changes of a view after ``since`` that are not in a version yet."""
         self._commit_what_is_left()
         since = max(since, self.store.step)
+        if since >= self.step:
+            return self._no_changes(view)
         try:
             return self.runtime.changes(view, since)
         except WorkerLost as loss:
             self._recover(loss)
             return self.runtime.changes(view, since)
+
+    def _no_changes(self, view: str) -> pa.Table:
+        node = self.program.circuit.nodes[self.program.circuit.views[view]]
+        rows = ZSet.empty(node.operator.schema).to_batch()
+        return pa.Table.from_batches([rows.append_column(STEP_COLUMN, pa.array([], pa.int64()))])
 
     def close(self) -> None:
         """Commits what is not yet in a version and lets the workers go."""

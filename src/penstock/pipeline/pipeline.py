@@ -86,7 +86,29 @@ class Pipeline:
         self._functions: dict[str, Callable[[Tables], DataFrame]] = {}
         self._unplanned: dict[str, Any] | None = stored
         self._known = Catalog()
+        self._registered = True  # whether the planning session has the relations of the catalogue
         self._run: Run | None = None
+
+    def anew(
+        self, storage: str | os.PathLike[str], *, workers: int | None = None, mode: Mode | None = None
+    ) -> Pipeline:
+        """The same tables and views over another, empty storage, with other workers or another mode.
+
+        Nothing is planned again, which for many views saves most of the time to open them."""
+        other = Pipeline(
+            self.name,
+            storage,
+            workers=workers or self.workers,
+            mode=mode or self.mode,
+            spark=self.spark,
+            commit_interval_s=self._commit_interval_s,
+            retained_steps=self._retained_steps,
+        )
+        if other._unplanned is not None:
+            raise PipelineError(f"{other._backend.url} is not empty: it holds a pipeline with its own tables")
+        other._planning = PlanningSession(self.spark, self._planning.settings)
+        other._known, other._registered = self.catalog, False
+        return other
 
     # ---- declaring --------------------------------------------------------------------------------
 
@@ -115,6 +137,7 @@ class Pipeline:
         there already is fine, so a script can be run again to resume its pipeline.
         """
         self._check_not_running()
+        self._register()
         catalog = apply_script(self._planning, self.catalog, script, allow_same=True)
         self._check_plannable(catalog)
         self._known = catalog
@@ -128,6 +151,7 @@ class Pipeline:
         if self._unplanned is not None and self._awaits(name):
             self._functions[name] = function
             return
+        self._register()
         catalog = add_view(self._planning, self.catalog, name, function, comment=comment)
         self._check_plannable(catalog)
         self._known = catalog
@@ -144,10 +168,16 @@ class Pipeline:
         try:
             self._program(catalog)
         except BaseException:
+            self._registered = False
+            raise
+
+    def _register(self) -> None:
+        """Brings the planning session to the catalogue, if it is not there: planning needs it."""
+        if not self._registered:
             self._planning.clear()
             for relation in self._known.relations:
                 register(self._planning, relation)
-            raise
+            self._registered = True
 
     def _check_not_running(self) -> None:
         if self._run is not None:

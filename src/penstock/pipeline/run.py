@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
 from penstock.errors import InputError, PenstockError, PipelineError, RowConflict
@@ -33,11 +34,12 @@ from penstock.pipeline.reports import Status, StepReport, Verification, VerifyRe
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.tables import TableSchema
 from penstock.pipeline.verify import batch_session, batch_views, difference_of
-from penstock.schedule.files import FileInput
+from penstock.schedule.files import FileInput, Wanted
 from penstock.schedule.state import open_segment
 from penstock.schedule.worker import STEP_COLUMN
 from penstock.sql import Catalog, ViewDefinition
 from penstock.sql.catalog import Relation
+from penstock.sql.session import active_session_kept
 from penstock.zset import WEIGHT_COLUMN
 
 __all__ = ["Run"]
@@ -106,10 +108,13 @@ class Run:
     def load(self, table: str, path: str | os.PathLike[str]) -> int:
         """Adds the rows of a Parquet file (in a keyed table, replacing rows with the same key); returns how
         many. The workers read the file during the next step, so it must be where they can reach it, and it
-        must not change while the step can still be replayed."""
+        must not change while the step can still be replayed, that is, before the next commit. Further columns
+        of the file are not read. What does not fit the table is refused as pushed rows are: columns and their
+        types here, values by the step."""
         schema = self._table(table)
         self._check_open()
-        file = FileInput.of(Path(path), schema.name, schema.arrow_schema, UPSERT)
+        wanted = Wanted(schema.name, StructType(list(schema.fields)), schema.primary_key, self._timezone)
+        file = FileInput.of(Path(path), wanted, UPSERT)
         self._pushes.add_file(schema, file)
         if self._loop is not None:
             self._loop.wake()
@@ -193,7 +198,8 @@ class Run:
 
     def view(self, name: str) -> DataFrame:
         """The rows of a table or view as a Spark DataFrame."""
-        return frame_of(self._spark, self.read(name), self._relation(name).schema)
+        with active_session_kept(self._spark):
+            return frame_of(self._spark, self.read(name), self._relation(name).schema)
 
     def changes(self, view: str, since: int = -1, *, format: ChangeFormat = "weights") -> pa.Table:
         """The changes of a view in the steps after ``since``.
@@ -227,7 +233,7 @@ class Run:
 
     def verify(self, name: str | None = None) -> Verification:
         """Recomputes a view (or all) in batch Spark over the current tables and compares."""
-        with self._lock:
+        with self._lock, active_session_kept(self._spark):
             views = [v for v in self._catalog.views.values() if v.materialized]
             if name is not None:
                 views = [self._stored_view(name)]

@@ -110,11 +110,7 @@ class StepInput:
             if name in schemas:
                 tables[name] = Delta.decode(schemas[name], decode_batch(buffer.slice(start, size)))
             start += size
-        files = [
-            (table, FileInput(**{**file, "group_rows": tuple(file["group_rows"])}))
-            for table, file in header["files"]
-            if table in schemas
-        ]
+        files = [(table, FileInput.from_json(file)) for table, file in header["files"] if table in schemas]
         return StepInput(int(header["at_us"]), tables, files)
 
 

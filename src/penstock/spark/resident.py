@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.schedule.message import Message, first_level
+from penstock.spark.faults import python_problem
 from penstock.spark.gang import Gang
 from penstock.spark.runtime import Crew
 from penstock.spark.wire import Frame
@@ -44,9 +45,17 @@ class ResidentRuntime:
             self.close()
         if self._gang is None:
             self._generation += 1
-            self._gang = Gang(self._spark, self._crew, self._generation)
+            self._gang = self._started()
         self._pending = False
         self._ask("open", body=dict(body))
+
+    def _started(self) -> Gang:
+        try:
+            return Gang(self._spark, self._crew, self._generation)
+        except WorkerLost as loss:
+            # Then the next gang would be lost as well.
+            problem = python_problem(str(loss), self._spark.sparkContext.pythonExec)
+            raise problem or loss from None
 
     def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
         if self._pending:

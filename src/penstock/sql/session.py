@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from pyspark.sql.types import StructField, StructType, YearMonthIntervalType
 from penstock.errors import EnvironmentProblem, SqlError
 from penstock.sql.relational import RELATION_KEY
 
-__all__ = ["FIXED_MEANING", "MEANING", "PlanningSession", "Tables"]
+__all__ = ["FIXED_MEANING", "MEANING", "PlanningSession", "Tables", "active_session_kept"]
 
 MEANING = (
     "spark.sql.ansi.enabled",
@@ -200,16 +200,22 @@ class PlanningSession:
             ]
             return schema, tuple(zip(*values, strict=True))
 
-    @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self) -> AbstractContextManager[None]:
         """Inside, the planning session may make itself Spark's active one; afterwards the user's is again."""
-        jvm: Any = self.spark._jvm
-        before = SparkSession.getActiveSession() or self._user
-        try:
-            yield
-        finally:
-            jvm.SparkSession.setActiveSession(before._jsparkSession)
-            SparkSession._activeSession = before
+        return active_session_kept(self._user)
+
+
+@contextmanager
+def active_session_kept(spark: SparkSession) -> Iterator[None]:
+    """Inside, other sessions may become Spark's active one (making a DataFrame is enough); afterwards the one
+    that was is again, or ``spark`` if there was none."""
+    jvm: Any = spark._jvm
+    before = SparkSession.getActiveSession() or spark
+    try:
+        yield
+    finally:
+        jvm.SparkSession.setActiveSession(before._jsparkSession)
+        SparkSession._activeSession = before
 
 
 @contextmanager
