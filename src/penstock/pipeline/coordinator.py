@@ -19,6 +19,7 @@ import pyarrow as pa
 from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program
 from penstock.errors import PenstockError, PipelineError, WorkerLost
+from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.reports import StepReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
@@ -54,6 +55,7 @@ class Coordinator:
         self.step = store.step
         self.times: dict[int, int] = dict(store.body["times"])
         self.restarts = 0
+        self.metrics = Metrics.of(store.body["pipeline"], program)
         self._committed_at = time.monotonic()
 
     # ---- opening and recovery ---------------------------------------------------------------------
@@ -141,7 +143,7 @@ class Coordinator:
         if due:
             self._commit_after(step)
         ended = time.perf_counter()
-        return StepReport(
+        report = StepReport(
             step=step,
             input_rows=inputs.rows,
             changed_rows=_total(reply["views"] for reply in replies),
@@ -158,6 +160,8 @@ class Coordinator:
             },
             committed=due,
         )
+        self.metrics.stepped(report, replies, inputs.at_us, inputs.rows_by_table)
+        return report
 
     def _since_commit_s(self) -> float:
         return time.monotonic() - self._committed_at
@@ -188,6 +192,7 @@ class Coordinator:
     def _commit(self) -> None:
         version = self.store.version + 1
         replies = self.runtime.commit(version)
+        self.metrics.committed(replies)
         body = self._body(replies)
         self.store.commit(body)
         self.runtime.committed(version, body)
@@ -221,6 +226,7 @@ class Coordinator:
             "times": sorted(self.times.items()),
             "catalog": self._catalog,
             "layout": layout,
+            "metrics": self.metrics.to_json(),
         }
 
     # ---- reading ----------------------------------------------------------------------------------

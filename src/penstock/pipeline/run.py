@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -262,6 +263,13 @@ class Run:
             stored_rows=sum(sizes),
             **self._describe(),  # type: ignore[arg-type] # name, storage, workers, mode: see Pipeline
         )
+
+    @property
+    def progress(self) -> tuple[dict[str, Any], ...]:
+        """Progress records of the last steps (a hundred at most), the newest at the end, with Structured
+        Streaming's names where they mean the same: ``batchId`` is the step, ``durationMs`` where its time
+        went, ``stateOperators`` what each operator that keeps state did and holds."""
+        return tuple(self._coordinator.metrics.recent)
 
     # ---- closing ----------------------------------------------------------------------------------
 

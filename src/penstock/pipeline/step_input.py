@@ -62,13 +62,21 @@ class StepInput:
     @property
     def rows(self) -> int:
         """How many rows were pushed."""
-        return sum(map(len, self.tables.values())) + sum(file.rows for _, file in self.files)
+        return sum(self.rows_by_table.values())
+
+    @property
+    def rows_by_table(self) -> dict[str, int]:
+        """How many rows were pushed to each table."""
+        rows = {table: len(delta) for table, delta in self.tables.items()}
+        for table, file in self.files:
+            rows[table] = rows.get(table, 0) + file.rows
+        return rows
 
     def messages(self, program: Program, layout: Layout) -> list[Message]:
         """The rows for each worker, and the shares of files it is to read."""
         nodes = program.circuit.tables
         rows = [
-            Message(input_edge(nodes[table]), worker, part.encode())
+            Message(input_edge(nodes[table]), worker, part)
             for table, delta in self.tables.items()
             for worker, part in _dealt(delta, layout)
         ]

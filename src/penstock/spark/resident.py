@@ -1,12 +1,14 @@
 """The resident runtime: workers that stay up between steps, with their state hot in memory.
 
 A step is one command to each worker and one reply from it; in between the workers exchange batches among
-themselves. The decision about a step (accept, abort) rides on the next command, so it costs nothing.
+themselves. The decision about a step (accept, abort) is told to them and not waited for: a worker adds the
+step to its state, and merges what there is to merge, while the step's caller already goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -32,7 +34,6 @@ class ResidentRuntime:
         self._gang: Gang | None = None
         self._generation = 0
         self._pending = False
-        self._settle: str | None = None
 
     @property
     def generation(self) -> int:
@@ -45,7 +46,7 @@ class ResidentRuntime:
         if self._gang is None:
             self._generation += 1
             self._gang = self._started()
-        self._pending, self._settle = False, None
+        self._pending = False
         self._ask("open", body=dict(body))
 
     def _started(self) -> Gang:
@@ -68,19 +69,21 @@ class ResidentRuntime:
         except WorkerLost:
             raise
         except PenstockError:
-            self.abort()
+            with suppress(WorkerLost):  # then the next step finds out; this error is the caller's
+                self.abort()
             raise
         return [frame.header["result"] for frame in replies]
 
     def accept(self) -> None:
         if not self._pending:
             raise PipelineError("there is no step to accept")
-        self._pending, self._settle = False, "accept"
+        self._pending = False
+        self._running.tell("accept")
 
     def abort(self) -> None:
         if self._pending:
-            self._pending, self._settle = False, "abort"
-            self._ask("settle")
+            self._pending = False
+            self._running.tell("abort")
 
     def commit(self, version: int) -> list[dict[str, Any]]:
         return [frame.header["result"] for frame in self._ask("commit", version=version)]
@@ -96,19 +99,20 @@ class ResidentRuntime:
 
     def close(self) -> None:
         gang, self._gang = self._gang, None
-        self._pending, self._settle = False, None
+        self._pending = False
         if gang is not None:
             gang.stop()
 
     def _ask(
         self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object
     ) -> list[Frame]:
+        return self._running.ask(do, inputs, **fields)
+
+    @property
+    def _running(self) -> Gang:
         if self._gang is None:
             raise PipelineError("the workers have not been started")
-        settle, self._settle = self._settle, None
-        if settle is not None:
-            fields["settle"] = settle
-        return self._gang.ask(do, inputs, **fields)
+        return self._gang
 
 
 def _table(replies: Sequence[Frame]) -> pa.Table:
