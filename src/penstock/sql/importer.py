@@ -31,6 +31,7 @@ IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "LogicalRDD": relational.import_relation,
     "LocalRelation": relational.import_values,
     "OneRowRelation": relational.import_one_row,
+    "Range": relational.import_range,
     "Project": relational.import_project,
     "Filter": relational.import_filter,
     "Union": relational.import_union,

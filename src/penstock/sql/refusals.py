@@ -96,7 +96,6 @@ UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
     "DataSourceV2ScanRelation": ("a table outside the pipeline", "Declare it with CREATE TABLE and feed it"),
     "InMemoryRelation": ("a cached DataFrame", "Use the DataFrame without cache()"),
     "StreamingRelation": ("a streaming DataFrame", "Declare a table and connect the stream to it"),
-    "Range": ("range()", "Use VALUES, or a table"),
     "MapPartitionsInPandas": ("a Python function over rows", "Use SQL expressions"),
     "PythonMapInArrow": ("a Python function over rows", "Use SQL expressions"),
     "FlatMapGroupsInPandas": ("a Python function over groups", "Use SQL expressions"),
