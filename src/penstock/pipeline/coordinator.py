@@ -52,9 +52,6 @@ class Coordinator:
         self._catalog = catalog
         self._commit_interval_s = commit_interval_s
         self._retained_steps = retained_steps
-        self._schemas = {
-            name: program.circuit.nodes[node].operator.schema for name, node in program.circuit.tables.items()
-        }
         self.step = store.step
         self.times: dict[int, int] = dict(store.body["times"])
         self.restarts = 0
@@ -71,12 +68,17 @@ class Coordinator:
         except WorkerLost as loss:
             self._recover(loss)
 
+    def has_logged_steps(self) -> bool:
+        """Whether the input log holds steps that the newest version lacks."""
+        self.store.open_log()
+        return any(True for _ in self.store.recorded(self.store.step))
+
     def _bring_up(self) -> None:
         """Workers at the newest version, arrangements that it lacks filled from the tables as they are there
         and made a version at once, then the logged steps."""
         self.step = self.store.step
         opening = sorted(set(self.program.slots) - set(self.store.body["arrangements"]))
-        self.runtime.open({**self.store.body, "opening": opening})
+        self.runtime.open({**self.store.body, "version": self.store.version, "opening": opening})
         if opening:
             self.runtime.step(self.step, [])
             self.runtime.accept()
@@ -84,7 +86,7 @@ class Coordinator:
         if opening or self.store.body["catalog"] != self._catalog:
             self._commit()
         for step, buffer in self.store.recorded(self.step):
-            inputs = StepInput.from_buffer(buffer, self._schemas)
+            inputs = StepInput.from_buffer(buffer, self.program)
             self.runtime.step(step, inputs.messages(self.program, self.layout))
             self._accept(step, inputs.at_us)
             if self.runtime.commits_every_step:
@@ -127,7 +129,7 @@ class Coordinator:
         step = self.step + 1
         ran = time.perf_counter()
         try:
-            self.store.record(step, inputs.to_parts())
+            self.store.record(step, inputs.to_parts(self.program))
         except BaseException:
             with suppress(WorkerLost):  # then the next step finds out; what matters now is the record
                 self.runtime.abort()
@@ -205,8 +207,9 @@ class Coordinator:
         }
         changes: dict[str, list[Any]] = {view: [] for view in self.program.circuit.views}
         oldest = self.step - self._retained_steps
-        for view, refs in self.store.body["changes"].items():
-            if view in changes:
+        for view, node in self.program.circuit.views.items():
+            if self.program.circuit.nodes[node].slot(0) in stored:  # not another view of the same name
+                refs = self.store.body["changes"].get(view, ())
                 changes[view] += [ref for ref in refs if ref["last"] > oldest]
         for reply in replies:
             for slot, refs in reply["arrangements"].items():

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program, cut
-from penstock.errors import PipelineError
+from penstock.errors import EvaluationError, PipelineError
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.explain import explain_text
 from penstock.pipeline.run import Run
@@ -85,7 +85,7 @@ class Pipeline:
         self._planning = PlanningSession(spark, stored["settings"] if stored else None)
         self._functions: dict[str, Callable[[Tables], DataFrame]] = {}
         self._unplanned: dict[str, Any] | None = stored
-        self._known = Catalog()
+        self._known = self._stored = Catalog()  # what is declared; what the state in the storage belongs to
         self._registered = True  # whether the planning session has the relations of the catalogue
         self._run: Run | None = None
 
@@ -117,7 +117,7 @@ class Pipeline:
         """All tables and views. On first use, those stored with the state are planned again."""
         if self._unplanned is not None:
             self._known = catalog_from_json(self._planning, self._unplanned, self._functions)
-            self._unplanned = None
+            self._stored, self._unplanned = self._known, None
         return self._known
 
     @property
@@ -204,39 +204,36 @@ class Pipeline:
             table = TableSchema.of(relation)
             names = relation.schema.names
             if table.append_only:
-                planner.add_append_table(table.name, table.arrow_schema)
+                planner.add_append_table(table.name, table.arrow_schema, relation.incarnation)
             else:
                 key = tuple(names.index(column) for column in table.primary_key)
-                planner.add_table(table.name, table.arrow_schema, key)
+                planner.add_table(table.name, table.arrow_schema, key, relation.incarnation)
         return cut(planner.build())
 
     # ---- running ----------------------------------------------------------------------------------
 
     def run(self) -> Run:
-        """Starts the workers and resumes the state; use the result in a ``with`` block."""
+        """Starts the workers and resumes the state; use the result in a ``with`` block.
+
+        New views are filled from the rows that are there. If an expression of one fails on them, the error is
+        raised here, and nothing that was declared since the last run takes effect.
+        """
         self._check_not_running()
-        program = self.program()
-        store = PipelineStore(self._backend, self.name)
-        factory = partial(make_worker, program, self._layout, self._backend.url, store.seed)
-        crew = Crew(self.name, self.workers, program.levels, factory)
-        runtime: Runtime
-        runtime = (
-            ResidentRuntime(self.spark, crew) if self.mode == "resident" else StagedRuntime(self.spark, crew)
-        )
-        coordinator = Coordinator(
-            program,
-            self._layout,
-            store,
-            runtime,
-            catalog=catalog_to_json(self.catalog, self._planning.settings),
-            commit_interval_s=self._commit_interval_s,
-            retained_steps=self._retained_steps,
-        )
+        self._finish_logged_steps()
+        coordinator = self._coordinator(self.catalog)
         try:
             coordinator.open()
+        except EvaluationError as error:
+            coordinator.kill()
+            self._known, self._registered = self._stored, False
+            reason = "the rows that are there; nothing declared since the last run was created"
+            raise EvaluationError(
+                error.condition, f"{error.message}, on {reason}", view=error.view, expression=error.expression
+            ) from error
         except BaseException:
             coordinator.kill()
             raise
+        self._stored = self.catalog
         self._run = Run(
             self.spark,
             self.catalog,
@@ -246,6 +243,39 @@ class Pipeline:
             on_close=self._closed,
         )
         return self._run
+
+    def _finish_logged_steps(self) -> None:
+        """Runs what a crash left in the input log under the tables and views it was logged for, before others
+        take their place: a new view must not fail on a step that has happened."""
+        catalog = self.catalog
+        if self._stored.relations in ((), catalog.relations):
+            return
+        coordinator = self._coordinator(self._stored)
+        try:
+            if coordinator.has_logged_steps():
+                coordinator.open()
+                coordinator.close()
+        finally:
+            coordinator.kill()
+
+    def _coordinator(self, catalog: Catalog) -> Coordinator:
+        program = self._program(catalog)
+        store = PipelineStore(self._backend, self.name)
+        factory = partial(make_worker, program, self._layout, self._backend.url, store.seed)
+        crew = Crew(self.name, self.workers, program.levels, factory)
+        runtime: Runtime
+        runtime = (
+            ResidentRuntime(self.spark, crew) if self.mode == "resident" else StagedRuntime(self.spark, crew)
+        )
+        return Coordinator(
+            program,
+            self._layout,
+            store,
+            runtime,
+            catalog=catalog_to_json(catalog, self._planning.settings),
+            commit_interval_s=self._commit_interval_s,
+            retained_steps=self._retained_steps,
+        )
 
     def _describe(self) -> dict[str, object]:
         return {

@@ -62,13 +62,14 @@ class StagedRuntime:
             self._session.conf.set(key, value)
         self._crew, self._tiny_bytes = crew, tiny_bytes
         self._body: Mapping[str, Any] | None = None
-        self._version = 0
+        self._version = 0  # of the body; what a step writes is named after the next one
         self._pending: list[dict[str, Any]] | None = None
         self._accepted: list[dict[str, Any]] | None = None
         self._readers: list[StepWorker] = []
 
     def open(self, body: Mapping[str, Any]) -> None:
         self._body, self._pending, self._accepted = dict(body), None, None
+        self._version = int(body.get("version", 0))
         self._readers = []
 
     def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ def catalog_to_json(catalog: Catalog, settings: Mapping[str, str]) -> dict[str, 
         "format": FORMAT,
         "settings": dict(settings),
         "relations": [_to_json(relation) for relation in catalog.relations],
+        "dropped": dict(catalog.dropped),
     }
 
 
@@ -44,7 +45,7 @@ def catalog_from_json(
     if planning.settings != body["settings"]:
         raise PipelineError("the planning session does not have the settings stored with the catalogue")
     planning.clear()
-    catalog = Catalog()
+    catalog = Catalog(dropped=tuple(body.get("dropped", {}).items()))
     for item in body["relations"]:
         relation = _from_json(planning, item, functions or {})
         register(planning, relation)
@@ -64,6 +65,7 @@ def _to_json(relation: Relation) -> dict[str, Any]:
             **common,
             "primary_key": list(relation.primary_key),
             "properties": dict(relation.properties),
+            "incarnation": relation.incarnation,
         }
     return {
         "kind": "view",
@@ -85,6 +87,7 @@ def _from_json(
             tuple(item["primary_key"]),
             tuple(sorted(item["properties"].items())),
             item["comment"],
+            item.get("incarnation", 0),
         )
     view = import_view(
         planning,
