@@ -69,14 +69,16 @@ def expression_from_json(
     special: Special | None = None,
     *,
     last_key_wins: bool = False,
+    shortest: bool = False,
 ) -> Expr:
     """The expression written as ``nodes``, its attributes bound by ``resolve``.
 
-    ``ansi``, ``timezone`` and ``last_key_wins`` (for a key that stands twice in a map) are the session's.
+    The other arguments are the session's: ``last_key_wins`` for a key that stands twice in a map, and
+    ``shortest`` where Java prints large whole doubles with as few digits as others (from version 19 on).
 
     Raises UnsupportedQuery for what has no implementation here.
     """
-    reader = _Reader(nodes, resolve, ansi, timezone, special, last_key_wins)
+    reader = _Reader(nodes, resolve, ansi, timezone, special, last_key_wins, shortest)
     result = reader.read()
     if reader.position != len(nodes):
         raise ValueError(f"{len(nodes) - reader.position} nodes are left over after the expression")
@@ -94,6 +96,7 @@ class _Reader:
         timezone: str,
         special: Special | None,
         last_key_wins: bool,
+        shortest: bool,
     ) -> None:
         self.position = 0
         self._nodes = nodes
@@ -102,6 +105,7 @@ class _Reader:
         self._timezone = timezone
         self._special = special
         self._last_key_wins = last_key_wins
+        self._shortest = shortest
         self._variables: dict[int, int] = {}
 
     def read(self) -> Expr:
@@ -109,6 +113,8 @@ class _Reader:
         node = self._nodes[self.position]
         self.position += 1
         name = class_name(node)
+        if name.startswith("Invoke."):
+            name, node = self._invoked(name, node)
         if name == "AttributeReference":
             return self._resolve(int(node["exprId"]["id"]))
         if name == "Literal" and node["dataType"] != "object":
@@ -128,6 +134,17 @@ class _Reader:
         if name in _TRANSPARENT:
             return args[0]
         return self._call(name, node, args)
+
+    def _invoked(self, name: str, node: Node) -> tuple[str, Node]:
+        """A method of an object that Catalyst made for the purpose: the object is no argument but gives the
+        function its name, and its fields, which it prints, are what the function keeps beside arguments."""
+        target = self._nodes[self.position]
+        if class_name(target) != "Literal" or target["dataType"] != "object":
+            return name, node
+        self.position += 1
+        owner = str(target["value"]).partition("(")[0]
+        fields = {**target, **node, "num-children": node["num-children"] - 1, "target": target["value"]}
+        return f"{owner}.{node['functionName']}", fields
 
     def _lambda(self, node: Node) -> Expr:
         """A lambda function: its body, and how many arguments there are. They stand behind the body.
@@ -177,6 +194,8 @@ class _Reader:
             options["timezone"] = node.get("timeZoneId") or self._timezone
         if function.keyed and self._last_key_wins:
             options["last_key_wins"] = True
+        if function.printed and self._shortest:
+            options["shortest"] = True
         return options
 
     def _mode(self, node: Node) -> str:

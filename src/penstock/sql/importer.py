@@ -68,6 +68,7 @@ class Importer:
     timezone: str
     rows_of: Callable[[Any], tuple[StructType, tuple[tuple[Any, ...], ...]]]
     last_key_wins: bool = False
+    shortest: bool = False
 
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]:
         """Schema and rows of a ``LocalRelation`` in the JVM."""
@@ -101,7 +102,12 @@ class Importer:
             return columns[id_]
 
         return expression_from_json(
-            node.flatten(), resolve, self.ansi, self.timezone, last_key_wins=self.last_key_wins
+            node.flatten(),
+            resolve,
+            self.ansi,
+            self.timezone,
+            last_key_wins=self.last_key_wins,
+            shortest=self.shortest,
         )
 
     def _innermost_refused(self, node: Node, columns: Mapping[int, Column]) -> Node:

@@ -88,6 +88,7 @@ def import_view(
         planning.timezone,
         planning.local_rows,
         planning.last_key_wins,
+        planning.shortest,
     )
     plan, order_by = import_plan(importer, read_plan(optimised), schema)
     uses = _used_names(analysed, planning)

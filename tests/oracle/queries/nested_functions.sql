@@ -45,6 +45,3 @@ SELECT id, e FROM customers LATERAL VIEW explode(sequence(since, add_months(sinc
 
 -- name: nest_grouped_by_map
 SELECT mp, count(*) AS n FROM typed GROUP BY mp
-
--- name: nest_distinct_map
-SELECT DISTINCT mp, st FROM typed

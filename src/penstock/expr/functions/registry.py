@@ -83,7 +83,7 @@ class Function:
     ``strict`` functions are NULL whenever an argument is; ``nullable`` says more where that is not all:
     ``None`` (as the arguments are), ``True`` (it makes NULLs of its own), ``False`` (never NULL), or a rule.
     ``moded`` functions depend on the evaluation mode, ``zoned`` ones on the session's time zone, ``keyed``
-    ones on what becomes of a key that stands twice in a map.
+    ones on what becomes of a key that stands twice in a map, ``printed`` ones on how Java prints numbers.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Function:
     moded: bool = False
     zoned: bool = False
     keyed: bool = False
+    printed: bool = False
 
     def can_be_null(self, args: Sequence[Expr], options: Mapping[str, Any]) -> bool:
         """Whether a call with these arguments can be NULL; True when in doubt."""
