@@ -46,7 +46,7 @@ def completed(node: Node, twin: Callable[[], Any]) -> dict[str, Any]:
         return fields
     live, name = twin(), _name(node)
     if name == "Literal":
-        fields["value"] = _plain(live.value(), node["dataType"])
+        fields["value"] = _plain(live.value(), live.dataType(), node["dataType"])
     elif name in _LIKE:
         fields["escapeChar"] = str(live.escapeChar())
     elif name in _LIKE_LISTS:
@@ -92,8 +92,11 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value.toString())
 
 
-def _plain(value: Any, kind: Any) -> Any:
-    """A Catalyst value as text, or as lists of texts where it is nested."""
+def _plain(value: Any, live_type: Any, kind: Any) -> Any:
+    """A Catalyst value as text, or as lists of texts where it is nested.
+
+    A constant that Spark computed itself may lie in its packed form, which only takes itself apart if it is
+    told the type: ``live_type`` is Catalyst's object for ``kind``."""
     if value is None:
         return None
     if kind == "binary":
@@ -101,17 +104,20 @@ def _plain(value: Any, kind: Any) -> Any:
     if isinstance(kind, str):
         return _atom(value)
     if kind["type"] == "array":
-        return _items(value, kind["elementType"])
+        return _items(value, live_type.elementType(), kind["elementType"])
     if kind["type"] == "struct":
-        types = [field["type"] for field in kind["fields"]]
-        return [_plain(value.values()[number], one) for number, one in enumerate(types)]
-    keys = _items(value.keyArray(), kind["keyType"])
-    return list(zip(keys, _items(value.valueArray(), kind["valueType"]), strict=True))
+        values, types = value.toSeq(live_type), live_type.fields()
+        return [
+            _plain(values.apply(number), types[number].dataType(), field["type"])
+            for number, field in enumerate(kind["fields"])
+        ]
+    keys = _items(value.keyArray(), live_type.keyType(), kind["keyType"])
+    return list(zip(keys, _items(value.valueArray(), live_type.valueType(), kind["valueType"]), strict=True))
 
 
-def _items(array: Any, kind: Any) -> list[Any]:
-    values = array.array()
-    return [_plain(values[number], kind) for number in range(len(values))]
+def _items(array: Any, live_type: Any, kind: Any) -> list[Any]:
+    values = array.toObjectArray(live_type)
+    return [_plain(values[number], live_type, kind) for number in range(len(values))]
 
 
 def _atom(value: Any) -> str:

@@ -68,6 +68,8 @@ class Importer:
     ansi: bool
     timezone: str
     rows_of: Callable[[Any], tuple[StructType, tuple[tuple[Any, ...], ...]]]
+    last_key_wins: bool = False
+    shortest: bool = False
 
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]:
         """Schema and rows of a ``LocalRelation`` in the JVM."""
@@ -100,7 +102,14 @@ class Importer:
                 )
             return columns[id_]
 
-        return expression_from_json(node.flatten(), resolve, self.ansi, self.timezone)
+        return expression_from_json(
+            node.flatten(),
+            resolve,
+            self.ansi,
+            self.timezone,
+            last_key_wins=self.last_key_wins,
+            shortest=self.shortest,
+        )
 
     def _innermost_refused(self, node: Node, columns: Mapping[int, Column]) -> Node:
         """The smallest part of a refused expression that is refused by itself, to name its place."""

@@ -118,6 +118,17 @@ class PlanningSession:
         """The session time zone, by which strings become timestamps."""
         return self.settings["spark.sql.session.timeZone"]
 
+    @property
+    def last_key_wins(self) -> bool:
+        """Whether a key that stands twice in a map keeps its last value; otherwise it is an error."""
+        return self.settings["spark.sql.mapKeyDedupPolicy"] == "LAST_WIN"
+
+    @property
+    def shortest(self) -> bool:
+        """Whether Spark's Java prints large whole doubles with as few digits as others."""
+        jvm: Any = self.spark._jvm
+        return int(jvm.java.lang.Runtime.version().feature()) >= 19
+
     def declared_name(self, name: str) -> str:
         """A registered name as it was declared, whatever case it is used in."""
         return self._names[name.lower()]

@@ -81,7 +81,14 @@ def import_view(
     with planning.active(), translated_errors():
         optimised = execution.optimizedPlan()
     importer = Importer(
-        name, planning.relations, planning.keys, planning.ansi, planning.timezone, planning.local_rows
+        name,
+        planning.relations,
+        planning.keys,
+        planning.ansi,
+        planning.timezone,
+        planning.local_rows,
+        planning.last_key_wins,
+        planning.shortest,
     )
     plan, order_by = import_plan(importer, read_plan(optimised), schema)
     uses = _used_names(analysed, planning)
