@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql.types import BooleanType, LongType, StringType
+from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType
 
 from penstock.circuit import REGISTRY, Incremental, Operator
 from penstock.circuit.delta import Delta, concat_deltas
@@ -178,3 +178,14 @@ def test_arranged_streams_can_be_read_as_plain_ones() -> None:
     assert meaning(second) == ReferenceZSet({("a", 1): 2})
     assert contents(second) == ReferenceZSet({("a", 1): 3, ("b", 2): 1})
     assert contents(alone.operator.idle(alone)) == contents(second)
+
+
+def test_rows_that_count_as_equal_are_made_equal_to_the_bit_before_they_are_kept() -> None:
+    schema = pa.schema([("x", pa.float64()), ("l", pa.list_(pa.float32()))])
+    change = [((-0.0, [0.0]), 1), ((0.0, [-0.0]), 1), ((-float("nan"), None), 1)]
+    for operator in (Index(schema, (Column(DoubleType(), True, 0, "x"),), (False,)), View(schema, "v")):
+        flow = Alone(operator).step(delta(schema, change))
+        assert isinstance(flow, Delta)
+        x, elements = flow.zset.columns[0], flow.zset.columns[1].flatten()
+        assert not np.signbit(np.asarray(x)).any() and not np.signbit(np.asarray(elements)).any()
+        assert meaning(flow) == meaning(delta(schema, change))

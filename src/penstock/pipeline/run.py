@@ -24,6 +24,7 @@ from penstock.pipeline.contents import (
     consolidated,
     expanded,
     frame_of,
+    net_changes,
     sorted_by,
 )
 from penstock.pipeline.coordinator import Coordinator
@@ -216,7 +217,8 @@ class Run:
             recent = self._coordinator.recent_changes(relation.name, since)
             times = dict(self._coordinator.times)
         names = [*relation.schema.names, WEIGHT_COLUMN, STEP_COLUMN]
-        table = pa.concat_tables([part.rename_columns(names) for part in [*stored, recent]])
+        parts = pa.concat_tables([part.rename_columns(names) for part in [*stored, recent]])
+        table = net_changes(parts, self._coordinator.store.seed)
         # Step by step, and in a step what goes before what comes.
         table = table.sort_by([(STEP_COLUMN, "ascending"), (WEIGHT_COLUMN, "ascending")])
         return table if format == "weights" else as_change_feed(table, times)

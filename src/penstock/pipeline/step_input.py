@@ -90,11 +90,10 @@ class StepInput:
     def to_parts(self, program: Program) -> list[Part]:
         """The input as bytes for the log: a header that names the tables, then one block for each. The
         fingerprint of a table says which of several that had the same name it is."""
-        known = _fingerprints(program)
         blocks = [encode_batch(delta.encode()) for delta in self.tables.values()]
         sizes = [sum(part.size for part in block) for block in blocks]
-        index = [[name, size, known[name]] for name, size in zip(self.tables, sizes, strict=True)]
-        files = [[table, asdict(file), known[table]] for table, file in self.files]
+        index = [[name, size, _which(program, name)] for name, size in zip(self.tables, sizes, strict=True)]
+        files = [[table, asdict(file), _which(program, table)] for table, file in self.files]
         header = json.dumps({"at_us": self.at_us, "tables": index, "files": files}).encode()
         head = _LENGTH.pack(len(header)) + header
         head += b" " * (-len(head) % _ALIGNMENT)
@@ -103,27 +102,29 @@ class StepInput:
     @staticmethod
     def from_buffer(buffer: pa.Buffer, program: Program) -> StepInput:
         """The inverse of :meth:`to_parts`. Rows of tables that were dropped since are left out."""
-        known, circuit = _fingerprints(program), program.circuit
+        circuit = program.circuit
         (length,) = _LENGTH.unpack_from(buffer)
         header = json.loads(bytes(buffer[_LENGTH.size : _LENGTH.size + length]))
         start = _LENGTH.size + length
         start += -start % _ALIGNMENT
         tables: dict[str, Delta] = {}
         for name, size, fingerprint in header["tables"]:
-            if known.get(name) == fingerprint:
+            if _which(program, name) == fingerprint:
                 schema = circuit.nodes[circuit.tables[name]].operator.schema
                 tables[name] = Delta.decode(schema, decode_batch(buffer.slice(start, size)))
             start += size
         files = [
             (table, FileInput.from_json(file))
             for table, file, fingerprint in header["files"]
-            if known.get(table) == fingerprint
+            if _which(program, table) == fingerprint
         ]
         return StepInput(int(header["at_us"]), tables, files)
 
 
-def _fingerprints(program: Program) -> dict[str, str]:
-    return {name: program.circuit.nodes[node].fingerprint for name, node in program.circuit.tables.items()}
+def _which(program: Program, table: str) -> str | None:
+    """The fingerprint of the table of this name, if there is one."""
+    node = program.circuit.tables.get(table)
+    return None if node is None else program.circuit.nodes[node].fingerprint
 
 
 def _dealt(delta: Delta, layout: Layout) -> list[tuple[int, Delta]]:

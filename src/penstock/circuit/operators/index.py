@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.circuit.spelling import spelled
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Column, Expr
 from penstock.zset import hash_columns
@@ -36,7 +37,7 @@ class Index(Operator):
     drop_null: tuple[bool, ...]
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        zset = delta_of(inputs[0]).zset
+        zset = spelled(delta_of(inputs[0]).zset)
         plain = all(isinstance(key, Column) for key in self.keys)
         if (not plain or len(zset) > _FEW) and bool((zset.weights < 0).any()):
             zset = zset.consolidate(state.seed)

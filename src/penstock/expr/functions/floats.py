@@ -23,6 +23,8 @@ def one_spelling(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_floating(kind):
         return _floats(array)
+    if not kind.num_fields:
+        return array
     if pa.types.is_list(kind):
         given = [array.values]
     elif pa.types.is_map(kind):
