@@ -38,6 +38,7 @@ _TRANSPARENT = frozenset(
         "TempResolvedColumn",
     }
 )
+_IN_THE_TYPE = frozenset({"dataType", "schema"})
 _NOT_A_VALUE = {
     "ScalarSubquery": "a scalar subquery",
     "Exists": "EXISTS",
@@ -183,7 +184,7 @@ class _Reader:
             raise _unknown(name)
         options = self._options(function, node)
         data_type = function.result(args, options)
-        kept = tuple(sorted((key, value) for key, value in options.items() if key != "dataType"))
+        kept = tuple(sorted((key, value) for key, value in options.items() if key not in _IN_THE_TYPE))
         return Call(data_type, function.can_be_null(args, options), name, tuple(args), kept)
 
     def _options(self, function: Function, node: Node) -> dict[str, Any]:
@@ -216,7 +217,7 @@ def _unknown(name: str) -> UnsupportedQuery:
 
 
 def _option(key: str, value: Any) -> Any:
-    if key in ("dataType", "toType", "fromType"):
+    if key in ("dataType", "toType", "fromType", "schema"):
         return type_from_json(value)
     if key == "defaultValueOutOfBound":
         # An expression of its own that is not among the children: split_part's empty string.

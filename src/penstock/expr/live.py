@@ -1,10 +1,10 @@
 """What ``TreeNode.toJSON`` leaves out, fetched from the live Catalyst tree.
 
 The JSON of an expression prints null for the evaluation mode (so ``try_cast`` looks like ``cast``), for
-the escape character of LIKE and for the patterns of LIKE ALL, and prints binary and nested literals in a
-form that cannot be read back. ``completed`` fills these in for one node, ``complete`` for a whole tree. A
-live node is a py4j object: a call costs a fraction of a millisecond, so only branches that lack something
-are entered. Needed once per view, when it is created.
+the escape character of LIKE, for the patterns of LIKE ALL and for options, and prints binary and nested
+literals in a form that cannot be read back. ``completed`` fills these in for one node, ``complete`` for a
+whole tree. A live node is a py4j object: a call costs a fraction of a millisecond, so only branches that lack
+something are entered. Needed once per view, when it is created.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def _is_incomplete(node: Node) -> bool:
         return node.get("escapeChar") is None
     if name in _LIKE_LISTS:
         return node.get("patterns") is None
+    if name == "JsonToStructs":
+        return node.get("options") is None
     moded = "evalMode" in node or "evalContext" in node
     return moded and not isinstance(node.get("evalMode"), str)
 
@@ -52,6 +54,8 @@ def completed(node: Node, twin: Callable[[], Any]) -> dict[str, Any]:
     elif name in _LIKE_LISTS:
         patterns = live.patterns()
         fields["patterns"] = [_text(patterns.apply(number)) for number in range(patterns.size())]
+    elif name == "JsonToStructs":
+        fields["options"] = str(live.options().toString())
     else:
         holder = live.evalContext() if "evalContext" in node else live
         fields["evalMode"] = str(holder.evalMode().toString())
