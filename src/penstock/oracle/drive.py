@@ -7,7 +7,7 @@ that is right and one that is wrong on purpose.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -21,7 +21,7 @@ from penstock.pipeline.tables import TableSchema
 
 Mode = Literal["resident", "staged"]
 
-__all__ = ["Config", "Driver", "OpenDriver", "open_pipeline", "script"]
+__all__ = ["Config", "Driver", "Functions", "OpenDriver", "open_pipeline", "script"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,11 @@ class Driver(Protocol):
         """What changed in a view since the step before, with ``_weight`` and ``_step``."""
 
 
+Functions = Mapping[str, Any]
+"""Python functions that queries call: PySpark's UDF objects by name."""
+
 OpenDriver = Callable[
-    [SparkSession, Sequence[TableSchema], Sequence[Query], Config], AbstractContextManager[Driver]
+    [SparkSession, Sequence[TableSchema], Sequence[Query], Config, Functions], AbstractContextManager[Driver]
 ]
 
 
@@ -62,13 +65,19 @@ def script(tables: Sequence[TableSchema], queries: Sequence[Query]) -> str:
 
 @contextmanager
 def open_pipeline(
-    spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], config: Config
+    spark: SparkSession,
+    tables: Sequence[TableSchema],
+    queries: Sequence[Query],
+    config: Config,
+    functions: Functions | None = None,
 ) -> Iterator[Driver]:
     """A real pipeline over fresh storage, which goes when it is closed."""
     from penstock.pipeline.pipeline import Pipeline
 
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as storage:
         pipe = Pipeline("oracle", storage=storage, workers=config.workers, mode=config.mode, spark=spark)
+        for name, function in (functions or {}).items():
+            pipe.function(name, function)
         pipe.sql(script(tables, queries))
         with pipe.run() as run:
             yield _PipelineDriver(run)

@@ -25,6 +25,7 @@ FAMILIES = (
     "making",
     "math",
     "nested",
+    "python_udf",
     "regex",
     "rounding",
     "search",
