@@ -6,17 +6,21 @@ import datetime as dt
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 
+import penstock as ps
+from penstock.errors import EvaluationError, PipelineError
 from penstock.oracle import Config, check, check_error, steps_from, table
 from penstock.pipeline.tables import TableSchema
+from penstock.sql import Tables
 
 COLUMNS = {
     "flag": "BOOLEAN",
@@ -198,3 +202,54 @@ def test_an_exception_in_a_function_is_the_step_s_error_and_the_pipeline_goes_on
     for config in (Config(2), Config(1, "staged")):
         named = check_error(spark, [numbers], query, steps, configurations=[config], functions=made)
         assert named == "PYTHON_EXCEPTION"
+
+
+def test_a_reopened_pipeline_goes_on_with_functions_declared_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def tier(amount: Decimal | None) -> str:
+        if amount is not None and amount < 0:
+            raise ValueError(f"{amount} is negative")
+        return "large" if amount is not None and amount > 100 else "small"
+
+    def shouted(tables: Tables) -> DataFrame:
+        def loud(text: str) -> str:
+            return text.upper() + "!"
+
+        return tables.orders.select("id", rows(loud, "STRING")("customer").alias("customer"))
+
+    def opened() -> ps.Pipeline:
+        return ps.Pipeline("tiers", tmp_path, spark=spark)
+
+    def order(id: int, customer: str, amount: int) -> dict[str, Any]:
+        return {"id": id, "customer": customer, "amount": Decimal(amount)}
+
+    rows = partial(udf, useArrow=True)
+    pipe = opened()
+    pipe.function("tier", tier, returns="STRING")
+    pipe.sql("""
+      CREATE TABLE orders (id BIGINT PRIMARY KEY, customer STRING, amount DECIMAL(9, 2));
+      CREATE MATERIALIZED VIEW tiers AS SELECT tier(amount) AS tier, count(*) AS n FROM orders GROUP BY ALL;
+    """)
+    pipe.view("shouted", shouted)
+    with pipe.run() as run:
+        run.upsert("orders", [order(1, "ada", 5), order(2, "bob", 500), order(3, "eve", 7)])
+        run.step()
+        assert run.verify()
+        run.upsert("orders", [order(4, "joe", -1)])
+        message = r"tier\(…\) raised ValueError: -1.00 is negative \(in tier, line \d+\) \(in view tiers"
+        with pytest.raises(EvaluationError, match=message):
+            run.step()
+
+    pipe = opened()
+    pipe.view("shouted", shouted)
+    with pytest.raises(PipelineError, match=r"view tiers calls .* declare tier with pipe.function\('tier'"):
+        pipe.run()
+    pipe.function("tier", tier, returns="STRING")
+    with pipe.run() as run:
+        run.upsert("orders", [order(3, "eve", 700), order(1, "ida", 5)])
+        run.delete("orders", [2])
+        run.step()
+        assert run.verify()
+        assert sorted(row["customer"] for row in run.read("shouted").to_pylist()) == ["EVE!", "IDA!"]
+        assert {row["tier"]: row["n"] for row in run.read("tiers").to_pylist()} == {"small": 1, "large": 1}

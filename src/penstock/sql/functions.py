@@ -29,24 +29,27 @@ def declare_function(
         raise SqlError(f"{name!r} cannot be the name of a function; use letters, digits and underscores")
     if name.lower() not in planning.functions and planning.spark.catalog.functionExists(name):
         raise SqlError(f"there is already a function {name} in Spark; choose another name")
-    with planning.active(), translated_errors():
-        made = _made(name, function, returns)
-        planning.functions[name.lower()] = planning.spark.udf.register(name, made)
+    try:
+        with planning.active(), translated_errors():
+            made = _made(name, function, returns)
+            planning.functions[name.lower()] = planning.spark.udf.register(name, made)
+    except SqlError as error:
+        raise SqlError(f"function {name}: {error}") from None
 
 
 def _made(name: str, function: Any, returns: DataType | str | None) -> Any:
     """The function as PySpark's object."""
     if hasattr(function, "asNondeterministic") and hasattr(function, "evalType"):
         if returns is not None:
-            raise SqlError(f"function {name}: a UDF has its result type already; leave returns= out")
+            raise SqlError("a UDF has its result type already; leave returns= out")
         made = function
     elif not callable(function) or hasattr(function, "evalType"):
         raise SqlError(
-            f"function {name}: a {type(function).__name__} was given; give a Python function or what "
+            f"a {type(function).__name__} was given; give a Python function or what "
             "pyspark.sql.functions.udf or pandas_udf returns"
         )
     elif returns is None:
-        raise SqlError(f"function {name}: say what it returns, such as returns='STRING'")
+        raise SqlError("say what it returns, such as returns='STRING'")
     else:
         with warnings.catch_warnings():
             # PySpark warns about the annotations of any function that are not pandas' or Arrow's types.

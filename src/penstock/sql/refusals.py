@@ -100,6 +100,8 @@ UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
     "InMemoryRelation": ("a cached DataFrame", "Use the DataFrame without cache()"),
     "StreamingRelation": ("a streaming DataFrame", "Declare a table and connect the stream to it"),
     "Range": ("range()", "Use VALUES, or a table"),
+    "ArrowEvalPythonUDTF": ("a Python table function", _ROWS_ADVICE),
+    "BatchEvalPythonUDTF": ("a Python table function", _ROWS_ADVICE),
     "MapInPandas": ("mapInPandas()", _ROWS_ADVICE),
     "MapInArrow": ("mapInArrow()", _ROWS_ADVICE),
     "FlatMapGroupsInPandas": ("applyInPandas()", _GROUPS_ADVICE),
@@ -183,7 +185,11 @@ def _not_deterministic(analysed: Any, view: str) -> UnsupportedQuery:
     if not guilty:
         return UnsupportedQuery("this query", place=f"view {view}", reason="Spark calls it non-deterministic")
     innermost = guilty[-1]
-    if innermost.getClass().getSimpleName() == "PythonUDF":
+    kind = innermost.getClass().getSimpleName()
+    if kind == "PythonUDTF":
+        construct, advice = UNSUPPORTED_EXPRESSIONS[kind]
+        return UnsupportedQuery(construct, place=_place(innermost, view), advice=advice)
+    if kind == "PythonUDF":
         return UnsupportedQuery(
             f"the Python function {innermost.name()}",
             place=_place(innermost, view),
