@@ -38,6 +38,7 @@ FAMILIES = (
     "nested",
     "number_forms",
     "printing",
+    "python_udf",
     "regex",
     "rounding",
     "search",
