@@ -54,6 +54,15 @@ def test_a_row_gives_the_same_whatever_stands_beside_it() -> None:
     assert together[3] == f"{2**60 + 1}4"  # as a float it would have lost its last digit
 
 
+def test_elements_of_arrays_are_the_same_whatever_stands_beside_them() -> None:
+    def types(values: pd.Series) -> pd.Series:
+        return values.map(lambda value: None if value is None else str(value.dtype))
+
+    expr = call(function(types, PANDAS), kind=t.ArrayType(LONG))
+    rows = pa.array([[1, 2], None, [None], [], [3]], pa.list_(pa.field("element", pa.int64())))
+    assert evaluate(expr, [rows], 5).to_pylist() == ["int64", None, "object", "int64", "int64"]
+
+
 @pytest.mark.parametrize("kind", [PANDAS, PANDAS_ITERATOR])
 def test_rows_come_in_batches_as_in_spark(kind: int) -> None:
     def sizes(values: pd.Series) -> pd.Series:

@@ -5,8 +5,9 @@ that is used as it is, so arguments and results are converted as Spark converts 
 partition into batches of 10,000 rows, and so does this.
 
 A row that goes must give what it gave when it came, whatever stands beside it. pandas has no integers with
-NULLs: PySpark hands over a column of floats if any value in the *batch* is NULL. So for pandas, rows with
-NULLs in the same integer arguments are put into batches of their own, and a row always meets the same types.
+NULLs: PySpark hands over floats (in arrays, objects) if any value in the *batch* is NULL. So for pandas, rows
+with NULLs in the same integer arguments are put into batches of their own, and a row always meets the same
+types.
 
 ``command`` is unpickled here, once per process. It is not stored and not received from anybody: it is a part
 of the program, which reached this process as Spark's own task (decision 8).
@@ -23,13 +24,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import types as t
 
 from penstock.errors import EvaluationError
 from penstock.expr.functions.python_pickled import array_of
 from penstock.expr.functions.registry import Rows, Value, lazy_function
-from penstock.expr.functions.vectors import as_array, null_of
+from penstock.expr.functions.vectors import Mask, as_array, null_of
 from penstock.expr.nodes import Call, Expr
 from penstock.expr.python_function import CALL, PANDAS, PANDAS_ITERATOR, PICKLED, PythonFunction, call_text
 from penstock.expr.types import to_arrow
@@ -38,6 +40,7 @@ __all__ = ["pyspark_can_run"]
 
 BATCH_ROWS = 10_000
 CONDITION = "PYTHON_EXCEPTION"
+_SHOWN = 500  # letters of a function's error
 _PARAMETERS = ["pickleSer", "udf_info_list", "eval_type", "runner_conf", "eval_conf"]
 
 Run = Callable[[Iterator[pa.RecordBatch]], list[pa.Array]]
@@ -88,20 +91,25 @@ def _batches(columns: list[pa.Array], stops: list[int]) -> Iterator[pa.RecordBat
 
 def _patterns(columns: list[pa.Array]) -> Any:
     """A number for each row that says which of its integers and truth values are NULL; None if all agree."""
-    leaves = [leaf for column in columns for leaf in _leaves(column)]
-    masks = [np.asarray(leaf.is_valid()) for leaf in leaves if leaf.null_count]
+    masks = [mask for column in columns for mask in _whole(column) if not mask.all()]
     if not masks:
         return None
     distinct, codes = np.unique(np.stack(masks, axis=1), axis=0, return_inverse=True)
     return codes.ravel() if len(distinct) > 1 else None
 
 
-def _leaves(column: pa.Array) -> Iterator[pa.Array]:
+def _whole(column: pa.Array) -> Iterator[Mask]:
+    """For each column of integers or truth values in ``column`` whether a row has no NULL there."""
     if pa.types.is_struct(column.type):
         for part in column.flatten():
-            yield from _leaves(part)
+            yield from _whole(part)
+    elif pa.types.is_list(column.type):
+        lengths = np.asarray(pc.list_value_length(column).fill_null(0))
+        rows = np.repeat(np.arange(len(column)), lengths)
+        for mask in _whole(column.flatten()):
+            yield np.bincount(rows[~mask], minlength=len(column)) == 0
     elif pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
-        yield column
+        yield np.asarray(column.is_valid())
 
 
 def _in_zone(array: pa.Array, zone: str) -> pa.Array:
@@ -202,4 +210,5 @@ def _told(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = next((f for f in frames if f.filename != __file__ and "pyspark" not in f.filename), None)
     where = "" if own is None else f" (in {own.name}, line {own.lineno})"
-    return f"{type(error).__name__}: {' '.join(str(error).split())}{where}"
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said[:_SHOWN]}{'…' if len(said) > _SHOWN else ''}{where}"
