@@ -1,6 +1,6 @@
 # One front door. Every verb sets up what it needs, so `make demo` and `make test` work on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean java
+.PHONY: help setup demo test check bench bench-peers clean java
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO_STATE := penstock-demo
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  Options: make demo STEPS=50 | make test ARGS='-k join' | make bench NAME=latency | make setup PYTHON=python3.12"
 
@@ -36,6 +36,12 @@ check: setup ## style, types, layering, and every example in README and docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/docs
+
+bench-peers: setup ## make the environments of the systems we measure ourselves beside
+	@for peer in duckdb; do \
+		[ -x artifacts/peers/$$peer/bin/python ] || $(BIN)/python -m venv artifacts/peers/$$peer; \
+		artifacts/peers/$$peer/bin/python -m pip install --quiet --disable-pip-version-check $$peer pyarrow; \
+	done
 
 bench: setup ## measure against the goals (all of them, or NAME=…)
 	$(BIN)/python -m bench $(or $(NAME),all)

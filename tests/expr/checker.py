@@ -82,6 +82,17 @@ class Checker:
             ]
         )
 
+    @contextmanager
+    def setting(self, key: str, value: str) -> Iterator[None]:
+        """Inside, both sessions have a setting that changes what expressions mean."""
+        for session in (self._batch, self._planning):
+            session.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for session in (self._batch, self._planning):
+                session.conf.unset(key)
+
     def plan(self, expressions: Sequence[str], ansi: bool = True) -> list[list[Expr]]:
         """The expressions as imported from Spark's optimised plan: one list per projection, innermost first.
 
@@ -91,6 +102,7 @@ class Checker:
         outputs = ", ".join(f"{text} AS c{number}" for number, text in enumerate(expressions))
         plan = self._planning.sql(f"SELECT {outputs} FROM t")._jdf.queryExecution().optimizedPlan()
         nodes = json.loads(plan.toJSON())
+        last_key_wins = self._planning.conf.get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN"
         projections, leaf = nodes[:-1], nodes[-1]
         assert all(node["class"].endswith("Project") for node in projections), [n["class"] for n in nodes]
         twins = [plan]
@@ -105,7 +117,13 @@ class Checker:
         for node, twin in zip(reversed(projections), reversed(twins), strict=True):
             live = twin.projectList()
             stage = [
-                expression_from_json(complete(items, live.apply(number)), known.__getitem__, ansi, self.zone)
+                expression_from_json(
+                    complete(items, live.apply(number)),
+                    known.__getitem__,
+                    ansi,
+                    self.zone,
+                    last_key_wins=last_key_wins,
+                )
                 for number, items in enumerate(node["projectList"])
             ]
             known = {
@@ -225,15 +243,29 @@ def differences(got: pa.Array, wanted: pa.Array, relative: float) -> np.ndarray:
                 same |= np.abs(a - b) <= relative * np.abs(b)
         return np.flatnonzero(missing | ~same)
     if pa.types.is_nested(got.type):
-        pairs = zip(got.to_pylist(), wanted.to_pylist(), strict=True)
+        kind = machine_type(got.type)
+        pairs = zip(got.cast(kind).to_pylist(), wanted.cast(kind).to_pylist(), strict=True)
         return np.flatnonzero([repr(a) != repr(b) for a, b in pairs])
     unequal = np.asarray(pc.not_equal(got, wanted).fill_null(False))
     return np.flatnonzero(missing | unequal)
 
 
+def machine_type(kind: pa.DataType) -> pa.DataType:
+    """The type with dates and times as numbers: Python's own end in the year 9999."""
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(machine_type(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(machine_type(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(machine_type(kind.key_type), machine_type(kind.item_type))
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    return pa.int64() if pa.types.is_temporal(kind) else kind
+
+
 def show(array: pa.Array, row: int) -> str:
     """One value for a message."""
-    scalar = array[row]
+    scalar = array.cast(machine_type(array.type))[row] if pa.types.is_nested(array.type) else array[row]
     return (
         repr(pc.cast(scalar, pa.string()).as_py())
         if pa.types.is_temporal(scalar.type)

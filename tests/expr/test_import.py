@@ -82,8 +82,8 @@ def test_literals_are_read_back(text: Any, kind: t.DataType, value: Any) -> None
 
 
 def test_an_unknown_function_is_named_in_the_refusal(checker: Checker) -> None:
-    with pytest.raises(UnsupportedQuery, match="FormatString"):
-        checker.plan(["format_string('%s', s)"])
+    with pytest.raises(UnsupportedQuery, match="XPath"):
+        checker.plan(["xpath_string(s,'a/b')"])
 
 
 def test_a_binary_literal_that_lost_its_bytes_is_refused() -> None:

@@ -15,6 +15,7 @@ from penstock.errors import PenstockError, SqlError, UnsupportedQuery
 from penstock.sql import import_view, plan_tree
 
 from .conftest import Shop
+from .refused_page import PAGE, page_text
 
 
 def cases(name: str) -> list[tuple[str, str]]:
@@ -38,6 +39,10 @@ def test_a_query_is_refused_with_this_message(shop: Shop, query: str, expected: 
         import_view(shop.planning, "v", query)
     assert isinstance(caught.value, SqlError | UnsupportedQuery)
     assert str(caught.value).splitlines()[0] == expected
+
+
+def test_the_page_of_refused_constructs_is_made_from_these_cases() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page_text(), "run make sql-coverage"
 
 
 def test_the_same_query_gives_an_equal_plan_whatever_it_is_called(shop: Shop) -> None:

@@ -38,6 +38,7 @@ _TRANSPARENT = frozenset(
         "TempResolvedColumn",
     }
 )
+_IN_THE_TYPE = frozenset({"dataType", "schema"})
 _NOT_A_VALUE = {
     "ScalarSubquery": "a scalar subquery",
     "Exists": "EXISTS",
@@ -67,12 +68,18 @@ def expression_from_json(
     ansi: bool,
     timezone: str,
     special: Special | None = None,
+    *,
+    last_key_wins: bool = False,
+    shortest: bool = False,
 ) -> Expr:
     """The expression written as ``nodes``, its attributes bound by ``resolve``.
 
+    The other arguments are the session's: ``last_key_wins`` for a key that stands twice in a map, and
+    ``shortest`` where Java prints large whole doubles with as few digits as others (from version 19 on).
+
     Raises UnsupportedQuery for what has no implementation here.
     """
-    reader = _Reader(nodes, resolve, ansi, timezone, special)
+    reader = _Reader(nodes, resolve, ansi, timezone, special, last_key_wins, shortest)
     result = reader.read()
     if reader.position != len(nodes):
         raise ValueError(f"{len(nodes) - reader.position} nodes are left over after the expression")
@@ -83,7 +90,14 @@ class _Reader:
     """Walks the list of nodes once."""
 
     def __init__(
-        self, nodes: Sequence[Node], resolve: Resolve, ansi: bool, timezone: str, special: Special | None
+        self,
+        nodes: Sequence[Node],
+        resolve: Resolve,
+        ansi: bool,
+        timezone: str,
+        special: Special | None,
+        last_key_wins: bool,
+        shortest: bool,
     ) -> None:
         self.position = 0
         self._nodes = nodes
@@ -91,22 +105,27 @@ class _Reader:
         self._ansi = ansi
         self._timezone = timezone
         self._special = special
+        self._last_key_wins = last_key_wins
+        self._shortest = shortest
+        self._variables: dict[int, int] = {}
 
     def read(self) -> Expr:
         """The expression at the current position, which moves behind it."""
         node = self._nodes[self.position]
         self.position += 1
         name = class_name(node)
+        if name.startswith("Invoke."):
+            name, node = self._invoked(name, node)
         if name == "AttributeReference":
             return self._resolve(int(node["exprId"]["id"]))
         if name == "Literal" and node["dataType"] != "object":
             data_type = type_from_json(node["dataType"])
             value = literal_value(node["value"], data_type, self._timezone)
             return Literal(data_type, value is None, value)
+        if name == "NamedLambdaVariable":
+            return self._variable(node)
         if name == "LambdaFunction":
-            raise UnsupportedQuery(
-                "a lambda function", advice="Use explode and a join or an aggregate instead"
-            )
+            return self._lambda(node)
         if self._special is None and name not in _TRANSPARENT and lookup(name) is None:
             # Before the arguments are read: the outermost unknown function is the one to name.
             raise _unknown(name)
@@ -117,13 +136,55 @@ class _Reader:
             return args[0]
         return self._call(name, node, args)
 
+    def _invoked(self, name: str, node: Node) -> tuple[str, Node]:
+        """A method of an object that Catalyst made for the purpose: the object is no argument but gives the
+        function its name, and its fields, which it prints, are what the function keeps beside arguments."""
+        target = self._nodes[self.position]
+        if class_name(target) != "Literal" or target["dataType"] != "object":
+            return name, node
+        self.position += 1
+        owner = str(target["value"]).partition("(")[0]
+        fields = {**target, **node, "num-children": node["num-children"] - 1, "target": target["value"]}
+        return f"{owner}.{node['functionName']}", fields
+
+    def _lambda(self, node: Node) -> Expr:
+        """A lambda function: its body, and how many arguments there are. They stand behind the body.
+
+        Variables are numbered from the outermost function inwards: Catalyst's ids are others in each session.
+        """
+        count, first = node["num-children"] - 1, len(self._variables)
+        behind = self._end(self.position)
+        outer = dict(self._variables)
+        for number, argument in enumerate(self._nodes[behind : behind + count], first):
+            self._variables[int(argument["exprId"]["id"])] = number
+        body = self.read()
+        self.position += count
+        self._variables = outer
+        kept = (("count", count), ("first", first))
+        return Call(body.data_type, body.nullable, "LambdaFunction", (body,), kept)
+
+    def _variable(self, node: Node) -> Expr:
+        # A body that is read by itself, to find what is refused in it, may have any numbers.
+        number = self._variables.get(int(node["exprId"]["id"]), 0)
+        kept = (("number", number),)
+        data_type = type_from_json(node["dataType"])
+        return Call(data_type, bool(node["nullable"]), "NamedLambdaVariable", (), kept)
+
+    def _end(self, position: int) -> int:
+        """The position behind the expression at ``position``."""
+        left = 1
+        while left:
+            left += self._nodes[position]["num-children"] - 1
+            position += 1
+        return position
+
     def _call(self, name: str, node: Node, args: list[Expr]) -> Expr:
         function = lookup(name)
         if function is None:
             raise _unknown(name)
         options = self._options(function, node)
         data_type = function.result(args, options)
-        kept = tuple(sorted((key, value) for key, value in options.items() if key != "dataType"))
+        kept = tuple(sorted((key, value) for key, value in options.items() if key not in _IN_THE_TYPE))
         return Call(data_type, function.can_be_null(args, options), name, tuple(args), kept)
 
     def _options(self, function: Function, node: Node) -> dict[str, Any]:
@@ -132,6 +193,10 @@ class _Reader:
             options["mode"] = self._mode(node)
         if function.zoned:
             options["timezone"] = node.get("timeZoneId") or self._timezone
+        if function.keyed and self._last_key_wins:
+            options["last_key_wins"] = True
+        if function.printed and self._shortest:
+            options["shortest"] = True
         return options
 
     def _mode(self, node: Node) -> str:
@@ -152,9 +217,12 @@ def _unknown(name: str) -> UnsupportedQuery:
 
 
 def _option(key: str, value: Any) -> Any:
-    if key in ("dataType", "toType", "fromType"):
+    if key in ("dataType", "toType", "fromType", "schema"):
         return type_from_json(value)
     if key == "defaultValueOutOfBound":
         # An expression of its own that is not among the children: split_part's empty string.
         return value[0]["value"] if value else None
+    if key == "names":
+        # The fields of arrays_zip, each a literal of its own.
+        return tuple(name[0]["value"] for name in value)
     return tuple(value) if isinstance(value, list) else value

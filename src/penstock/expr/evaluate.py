@@ -7,14 +7,16 @@ a lazy branch that may raise costs a ``take`` of the columns it reads, for the r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.errors import PenstockError
 from penstock.expr.functions import lookup
+from penstock.expr.functions.lists import renamed
 from penstock.expr.functions.registry import Rows, Value, may_raise
 from penstock.expr.functions.vectors import as_array, null_of
 from penstock.expr.nodes import Call, Column, Expr, Literal
@@ -24,14 +26,25 @@ __all__ = ["evaluate", "may_raise"]
 
 
 class Batch:
-    """Columns and a number of rows, on which expressions are evaluated. Implements ``Rows``."""
+    """Columns and a number of rows, on which expressions are evaluated. Implements ``Rows``.
 
-    __slots__ = ("_columns", "_indices", "_taken", "length")
+    Inside of a lambda function a row is an element of a list: the columns are those of the element's row,
+    and what the function calls its arguments are further columns, the *variables*.
+    """
 
-    def __init__(self, columns: Sequence[pa.Array], length: int, indices: pa.Array | None = None) -> None:
+    __slots__ = ("_columns", "_indices", "_taken", "_variables", "length")
+
+    def __init__(
+        self,
+        columns: Sequence[pa.Array],
+        length: int,
+        indices: npt.NDArray[np.int64] | None = None,
+        variables: Mapping[int, pa.Array] | None = None,
+    ) -> None:
         self.length = length
         self._columns = columns
         self._indices = indices
+        self._variables = variables or {}
         self._taken: dict[int, pa.Array] = {}
 
     def column(self, ordinal: int) -> pa.Array:
@@ -39,15 +52,27 @@ class Batch:
         if self._indices is None:
             return self._columns[ordinal]
         if ordinal not in self._taken:
-            self._taken[ordinal] = self._columns[ordinal].take(self._indices)
+            self._taken[ordinal] = self._columns[ordinal].take(pa.array(self._indices))
         return self._taken[ordinal]
+
+    def variable(self, number: int) -> pa.Array:
+        """The values of a variable that was bound."""
+        return self._variables[number]
 
     def at(self, indices: Any) -> Rows:
         """The rows at ``indices`` of these rows."""
-        chosen = np.asarray(indices)
-        if self._indices is not None:
-            chosen = np.asarray(self._indices)[chosen]
-        return Batch(self._columns, len(chosen), pa.array(chosen))
+        return self.bind(indices, {})
+
+    def bind(self, parents: Any, variables: Mapping[int, pa.Array]) -> Rows:
+        """One row per parent, a row of these, with values for further variables."""
+        chosen = np.asarray(parents, np.int64)
+        kept = {
+            number: values.take(pa.array(chosen))
+            for number, values in self._variables.items()
+            if number not in variables
+        }
+        indices = chosen if self._indices is None else self._indices[chosen]
+        return Batch(self._columns, len(chosen), indices, {**kept, **variables})
 
     def value(self, expr: Expr) -> Value:
         """``expr`` on these rows, as an array or, where it is the same for all rows, a scalar."""
@@ -79,8 +104,5 @@ def evaluate(expr: Expr, columns: Sequence[pa.Array], length: int) -> pa.Array:
     Raises EvaluationError with Spark's condition where Spark's ANSI mode fails.
     """
     result = as_array(Batch(columns, length).value(expr), length)
-    wanted = to_arrow(expr.data_type)
-    if result.type != wanted:
-        # Only names of nested fields can differ: every kernel gives the type its call carries.
-        result = result.cast(wanted)
-    return result
+    # Only names of nested fields can differ: every kernel gives the type its call carries.
+    return renamed(result, to_arrow(expr.data_type))

@@ -1,10 +1,10 @@
 """What ``TreeNode.toJSON`` leaves out, fetched from the live Catalyst tree.
 
 The JSON of an expression prints null for the evaluation mode (so ``try_cast`` looks like ``cast``), for
-the escape character of LIKE and for the patterns of LIKE ALL, and prints binary and nested literals in a
-form that cannot be read back. ``completed`` fills these in for one node, ``complete`` for a whole tree. A
-live node is a py4j object: a call costs a fraction of a millisecond, so only branches that lack something
-are entered. Needed once per view, when it is created.
+the escape character of LIKE, for the patterns of LIKE ALL and for options, and prints binary and nested
+literals in a form that cannot be read back. ``completed`` fills these in for one node, ``complete`` for a
+whole tree. A live node is a py4j object: a call costs a fraction of a millisecond, so only branches that lack
+something are entered. Needed once per view, when it is created.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def _is_incomplete(node: Node) -> bool:
         return node.get("escapeChar") is None
     if name in _LIKE_LISTS:
         return node.get("patterns") is None
+    if name == "JsonToStructs":
+        return node.get("options") is None
     moded = "evalMode" in node or "evalContext" in node
     return moded and not isinstance(node.get("evalMode"), str)
 
@@ -46,12 +48,14 @@ def completed(node: Node, twin: Callable[[], Any]) -> dict[str, Any]:
         return fields
     live, name = twin(), _name(node)
     if name == "Literal":
-        fields["value"] = _plain(live.value(), node["dataType"])
+        fields["value"] = _plain(live.value(), live.dataType(), node["dataType"])
     elif name in _LIKE:
         fields["escapeChar"] = str(live.escapeChar())
     elif name in _LIKE_LISTS:
         patterns = live.patterns()
         fields["patterns"] = [_text(patterns.apply(number)) for number in range(patterns.size())]
+    elif name == "JsonToStructs":
+        fields["options"] = str(live.options().toString())
     else:
         holder = live.evalContext() if "evalContext" in node else live
         fields["evalMode"] = str(holder.evalMode().toString())
@@ -92,8 +96,11 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value.toString())
 
 
-def _plain(value: Any, kind: Any) -> Any:
-    """A Catalyst value as text, or as lists of texts where it is nested."""
+def _plain(value: Any, live_type: Any, kind: Any) -> Any:
+    """A Catalyst value as text, or as lists of texts where it is nested.
+
+    A constant that Spark computed itself may lie in its packed form, which only takes itself apart if it is
+    told the type: ``live_type`` is Catalyst's object for ``kind``."""
     if value is None:
         return None
     if kind == "binary":
@@ -101,17 +108,20 @@ def _plain(value: Any, kind: Any) -> Any:
     if isinstance(kind, str):
         return _atom(value)
     if kind["type"] == "array":
-        return _items(value, kind["elementType"])
+        return _items(value, live_type.elementType(), kind["elementType"])
     if kind["type"] == "struct":
-        types = [field["type"] for field in kind["fields"]]
-        return [_plain(value.values()[number], one) for number, one in enumerate(types)]
-    keys = _items(value.keyArray(), kind["keyType"])
-    return list(zip(keys, _items(value.valueArray(), kind["valueType"]), strict=True))
+        values, types = value.toSeq(live_type), live_type.fields()
+        return [
+            _plain(values.apply(number), types[number].dataType(), field["type"])
+            for number, field in enumerate(kind["fields"])
+        ]
+    keys = _items(value.keyArray(), live_type.keyType(), kind["keyType"])
+    return list(zip(keys, _items(value.valueArray(), live_type.valueType(), kind["valueType"]), strict=True))
 
 
-def _items(array: Any, kind: Any) -> list[Any]:
-    values = array.array()
-    return [_plain(values[number], kind) for number in range(len(values))]
+def _items(array: Any, live_type: Any, kind: Any) -> list[Any]:
+    values = array.toObjectArray(live_type)
+    return [_plain(values[number], live_type, kind) for number in range(len(values))]
 
 
 def _atom(value: Any) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 
 from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.python_function import call_text
 
-__all__ = ["sql_text"]
+__all__ = ["sql_text", "variable_name"]
 
 # Symbol and how strongly it binds; what binds more weakly than its parent is put in parentheses.
 _INFIX: dict[str, tuple[str, int]] = {
@@ -30,7 +31,7 @@ _INFIX: dict[str, tuple[str, int]] = {
     "IntegralDivide": ("DIV", 6),
     "Remainder": ("%", 6),
 }
-_NOT, _TEST, _SIGN, _ATOM = 3, 4, 7, 8
+_LAMBDA, _NOT, _TEST, _SIGN, _ATOM = 0, 3, 4, 7, 8
 
 
 def sql_text(expr: Expr) -> str:
@@ -81,6 +82,12 @@ def _special(call: Call) -> tuple[str, int]:
             return f"IF({_list(args)})", _ATOM
         case "CaseWhen":
             return _case(args), _ATOM
+        case "NamedLambdaVariable":
+            return variable_name(call.option("number")), _ATOM
+        case "LambdaFunction":
+            return _lambda(call), _LAMBDA
+        case "PythonUDF":
+            return call_text(call, [sql_text(arg) for arg in args]), _ATOM
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", call.function).lower()
     return f"{name}({_list(args)})", _ATOM
 
@@ -89,6 +96,18 @@ def _case(args: tuple[Expr, ...]) -> str:
     pairs = [f"WHEN {sql_text(args[i])} THEN {sql_text(args[i + 1])}" for i in range(0, len(args) - 1, 2)]
     otherwise = [f"ELSE {sql_text(args[-1])}"] if len(args) % 2 else []
     return " ".join(["CASE", *pairs, *otherwise, "END"])
+
+
+def variable_name(number: int) -> str:
+    """What a variable of a lambda function is called; the names in the query are not kept."""
+    return "xyz"[number] if number < 3 else f"x{number}"
+
+
+def _lambda(call: Call) -> str:
+    first = call.option("first")
+    names = [variable_name(number) for number in range(first, first + call.option("count"))]
+    arguments = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    return f"{arguments} -> {sql_text(call.args[0])}"
 
 
 def _literal(literal: Literal) -> str:

@@ -19,6 +19,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType, YearMonthInt
 
 from penstock.expr.types import arrow_schema
 from penstock.intake.arrow_values import from_arrow
+from penstock.oracle.drive import Functions
 from penstock.oracle.fixtures import Query, dependencies, reads
 from penstock.pipeline.tables import TableSchema
 from penstock.sql.session import active_session_kept
@@ -40,12 +41,20 @@ _AT_ONCE = 2
 class BatchSpark:
     """Answers queries over given table contents in batch Spark."""
 
-    def __init__(self, spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        tables: Sequence[TableSchema],
+        queries: Sequence[Query],
+        functions: Functions | None = None,
+    ) -> None:
         self.tables, self.queries = tables, queries
         self._spark, self._session = spark, spark.newSession()
         timezone = spark.conf.get("spark.sql.session.timeZone")
         for name, value in {**_SETTINGS, "spark.sql.session.timeZone": str(timezone)}.items():
             self._session.conf.set(name, value)
+        for name, function in (functions or {}).items():
+            self._session.udf.register(name, function)
         below = dependencies(queries)
         self._read_by_others = set[str]().union(*below.values())
         self._reads = {

@@ -7,7 +7,7 @@ that is right and one that is wrong on purpose.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,7 +24,7 @@ from penstock.sql.session import MEANING
 
 Mode = Literal["resident", "staged"]
 
-__all__ = ["Config", "Driver", "OpenDriver", "open_pipeline", "script"]
+__all__ = ["Config", "Driver", "Functions", "OpenDriver", "open_pipeline", "script"]
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,11 @@ class Driver(Protocol):
         """What changed in a view since the step before, with ``_weight`` and ``_step``."""
 
 
+Functions = Mapping[str, Any]
+"""Python functions that queries call: PySpark's UDF objects by name."""
+
 OpenDriver = Callable[
-    [SparkSession, Sequence[TableSchema], Sequence[Query], Config], AbstractContextManager[Driver]
+    [SparkSession, Sequence[TableSchema], Sequence[Query], Config, Functions], AbstractContextManager[Driver]
 ]
 
 
@@ -65,22 +68,31 @@ def script(tables: Sequence[TableSchema], queries: Sequence[Query]) -> str:
 
 @contextmanager
 def open_pipeline(
-    spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], config: Config
+    spark: SparkSession,
+    tables: Sequence[TableSchema],
+    queries: Sequence[Query],
+    config: Config,
+    functions: Functions | None = None,
 ) -> Iterator[Driver]:
     """A real pipeline over fresh storage, which goes when it is closed."""
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as storage:
         meaning = tuple(str(spark.conf.get(key)) for key in MEANING)
-        planned = _planned(spark, script(tables, queries), meaning)
+        declared = tuple((functions or {}).items())
+        planned = _planned(spark, script(tables, queries), meaning, declared)
         pipe = planned.anew(storage, workers=config.workers, mode=config.mode)
         with pipe.run() as run:
             yield _PipelineDriver(run)
 
 
 @lru_cache(maxsize=1)
-def _planned(spark: SparkSession, text: str, meaning: tuple[str, ...]) -> Pipeline:
+def _planned(
+    spark: SparkSession, text: str, meaning: tuple[str, ...], functions: tuple[tuple[str, Any], ...]
+) -> Pipeline:
     """All views, planned: how they are run changes nothing about that, and planning takes Spark long.
     ``meaning`` are the settings of the session that do change it."""
     pipe = Pipeline("oracle", storage="memory://", spark=spark)
+    for name, function in functions:
+        pipe.function(name, function)
     pipe.sql(text)
     return pipe
 

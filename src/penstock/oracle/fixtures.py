@@ -3,7 +3,7 @@
 A file of tables holds ``CREATE TABLE name (columns, PRIMARY KEY (columns));`` statements, or with
 ``TBLPROPERTIES ('appendOnly' = 'true')`` for a table that takes no deletes. A column's
 COMMENT is a hint to the generator of rows: ``tame`` (no extreme numbers or dates, so that arithmetic cannot
-overflow), ``finite`` (tame, and no NaN or infinity either), ``of: a|b|c`` (only these texts). A file of
+overflow), ``finite`` (tame, and no NaN or infinity either), ``of: a|b|c`` (only these values). A file of
 queries holds queries, each under a line ``-- name: identifier``, ended by the next such line. ``-- approx:
 columns`` names result columns whose last bits may differ, ``-- exact`` says that none may; without either,
 the FLOAT and DOUBLE columns of a query that sums or averages are approximate (see

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EvaluationError
 from penstock.oracle.batch import Answer, BatchSpark
-from penstock.oracle.drive import Config, Driver, OpenDriver, open_pipeline
+from penstock.oracle.drive import Config, Driver, Functions, OpenDriver, open_pipeline
 from penstock.oracle.fixtures import Query, as_queries, dependencies
 from penstock.oracle.model import Model, Step
 from penstock.oracle.stream import make_stream
@@ -51,6 +51,7 @@ class Case:
     queries: Sequence[Query]
     steps: Sequence[Step]
     config: Config
+    functions: Functions = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,12 @@ def check(
     seed: int = 0,
     shrink_seconds: float = 60.0,
     open_driver: OpenDriver = open_pipeline,
+    functions: Functions | None = None,
 ) -> Report:
     """Run everything; raises :class:`OracleError` with small reproductions if any view was ever wrong.
 
-    ``steps`` is a number of random steps (from ``seed``) or the steps themselves.
+    ``steps`` is a number of random steps (from ``seed``) or the steps themselves; ``functions`` are the
+    Python functions (PySpark's UDF objects) that queries call, by name.
     """
     from penstock.oracle.shrink import reproduction
 
@@ -111,18 +114,19 @@ def check(
     stream = make_stream(tables, steps, seed) if isinstance(steps, int) else list(steps)
     report = Report(len(listed), len(stream))
     started = time.monotonic()
-    answers = all_answers(spark, tables, listed, stream)
+    functions = functions or {}
+    answers = all_answers(spark, tables, listed, stream, functions)
     report.seconds["batch Spark"] = time.monotonic() - started
     for config in configurations:
         started = time.monotonic()
-        case = Case(tables, listed, stream, config)
+        case = Case(tables, listed, stream, config, functions)
         _run(spark, case, answers, report, open_driver)
         report.seconds[str(config)] = time.monotonic() - started
     if not report.differences:
         return report
     text = [f"{len(report.differences)} differences (seed {seed}):", *map(str, report.differences)]
     first = report.differences[0]
-    failing = Case(tables, listed, stream, first.config)
+    failing = Case(tables, listed, stream, first.config, functions)
     text.append(reproduction(spark, failing, first, shrink_seconds, open_driver))
     raise OracleError("\n".join(text))
 
@@ -130,15 +134,21 @@ def check(
 def run_case(spark: SparkSession, case: Case, open_driver: OpenDriver) -> list[Difference]:
     """The differences of one case, run from an empty pipeline."""
     report = Report(len(case.queries), len(case.steps))
-    answers = all_answers(spark, case.tables, case.queries, case.steps)
+    answers = all_answers(spark, case.tables, case.queries, case.steps, case.functions)
     _run(spark, case, answers, report, open_driver)
     return report.differences
 
 
 def all_answers(
-    spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], steps: Sequence[Step]
+    spark: SparkSession,
+    tables: Sequence[TableSchema],
+    queries: Sequence[Query],
+    steps: Sequence[Step],
+    functions: Functions,
 ) -> list[dict[str, Answer]]:
-    batch, model, answers = BatchSpark(spark, tables, queries), Model(tables), list[dict[str, Answer]]()
+    """Spark's answer to every query after every step."""
+    batch, model = BatchSpark(spark, tables, queries, functions), Model(tables)
+    answers: list[dict[str, Answer]] = []
     for number, step in enumerate(steps):
         if step or not answers:
             model.apply(step)
@@ -160,7 +170,7 @@ def _run(
 ) -> None:
     opened = False
     try:
-        with open_driver(spark, case.tables, case.queries, case.config) as driver:
+        with open_driver(spark, case.tables, case.queries, case.config, case.functions) as driver:
             opened = True
             observe(driver, case, answers, report)
     except Exception as problem:  # whatever a pipeline raises is a finding, to be shrunk and reported
@@ -250,6 +260,7 @@ def check_error(
     *,
     configurations: Sequence[Config] = (Config(1),),
     open_driver: OpenDriver = open_pipeline,
+    functions: Functions | None = None,
 ) -> str:
     """The last of ``steps`` must make Spark's batch query fail, and the pipeline's step with the same error.
 
@@ -257,7 +268,8 @@ def check_error(
     the name of the error.
     """
     asked = Query("failing", query)
-    batch, model = BatchSpark(spark, tables, [asked]), Model(tables)
+    functions = functions or {}
+    batch, model = BatchSpark(spark, tables, [asked], functions), Model(tables)
     for step in steps[:-1]:
         model.apply(step)
     before = batch.answers(model.all_contents())["failing"]
@@ -267,7 +279,7 @@ def check_error(
         raise ValueError("Spark answers the query after the last step; it should fail")
     condition = str(answer.getCondition())
     for config in configurations:
-        with open_driver(spark, tables, [asked], config) as driver:
+        with open_driver(spark, tables, [asked], config, functions) as driver:
             for step in steps[:-1]:
                 driver.step(step)
             try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType
 
 from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program, cut
@@ -31,6 +32,8 @@ from penstock.sql import (
     apply_script,
     catalog_from_json,
     catalog_to_json,
+    declare_function,
+    one_function_each,
 )
 from penstock.sql.catalog import register
 from penstock.sql.planner import Planner
@@ -142,6 +145,23 @@ class Pipeline:
         self._check_plannable(catalog)
         self._known = catalog
 
+    def function(
+        self, name: str, function: Callable[..., Any], *, returns: DataType | str | None = None
+    ) -> None:
+        """Declares a Python function that views can call in SQL: what ``udf`` or ``pandas_udf`` of
+        ``pyspark.sql.functions`` gives, or a plain function and the SQL type it ``returns``.
+
+        It must give one value for each row, the same whenever it is called with the same arguments. It is not
+        stored: when the pipeline is opened again, declare it again, before anything else.
+        """
+        self._check_not_running()
+        users = [
+            view.name for view in self._known.views.values() if name.lower() in map(str.lower, view.functions)
+        ]
+        if users:
+            raise PipelineError(f"function {name} is used by {', '.join(users)}; drop those views first")
+        declare_function(self._planning, name, function, returns)
+
     def view(self, name: str, function: Callable[[Tables], DataFrame], *, comment: str = "") -> None:
         """Declares a materialised view by a function from the pipeline's tables to a DataFrame.
 
@@ -195,6 +215,7 @@ class Pipeline:
 
     @staticmethod
     def _program(catalog: Catalog) -> Program:
+        one_function_each((view.name, view.plan) for view in catalog.views.values())
         planner = Planner()
         for relation in catalog.relations:
             if isinstance(relation, ViewDefinition):
@@ -239,6 +260,7 @@ class Pipeline:
             self.catalog,
             self._planning.settings,
             coordinator,
+            functions=self._planning.functions.values(),
             describe=self._describe,
             on_close=self._closed,
         )

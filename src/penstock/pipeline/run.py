@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -60,11 +60,12 @@ class Run:
         settings: dict[str, str],
         coordinator: Coordinator,
         *,
+        functions: Iterable[Any] = (),
         describe: Callable[[], dict[str, object]],
         on_close: Callable[[], None],
     ) -> None:
         self._spark, self._catalog, self._settings = spark, catalog, settings
-        self._coordinator = coordinator
+        self._coordinator, self._functions = coordinator, tuple(functions)
         self._describe, self._on_close = describe, on_close
         self._tables = {table.name: TableSchema.of(table) for table in catalog.tables.values()}
         self._pushes = Pushes(coordinator.store.seed)
@@ -239,7 +240,7 @@ class Run:
             views = [v for v in self._catalog.views.values() if v.materialized]
             if name is not None:
                 views = [self._stored_view(name)]
-            session = batch_session(self._spark, self._settings)
+            session = batch_session(self._spark, self._settings, self._functions)
             frames = batch_views(session, self._catalog, self.read)
             reports = []
             for view in views:

@@ -17,7 +17,7 @@ from penstock.errors import UnsupportedQuery
 from penstock.expr.nodes import Expr, Literal
 from penstock.sql.dependencies import is_determined
 from penstock.sql.imported import Imported, ImportScope
-from penstock.sql.refusals import place_of, text_of
+from penstock.sql.refusals import place_of, refuse_expression, text_of
 from penstock.sql.tree import Node
 
 __all__ = [
@@ -108,6 +108,7 @@ def checked_function(scope: ImportScope, call: Node, function: Node) -> None:
     """Raises if the function of a call is not supported, or not in this form."""
     kind, name = function.kind, function.twin().prettyName()
     if kind not in AGGREGATES:
+        refuse_expression(function, scope.view)
         reason, advice = REFUSED.get(kind, ("not supported yet", ""))
         raise _refused(scope, call, f"the aggregate function {name}", reason, advice)
     if kind == "Mode" and function.fields.get("reverseOpt") is None:

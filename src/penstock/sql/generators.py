@@ -1,16 +1,16 @@
 """Importing generators: functions that make several rows of one.
 
 ``explode`` and its kin become a :class:`~penstock.sql.plan.Generate`. ``stack`` is a union of projections,
-and the rows that Catalyst repeats for INTERSECT ALL and EXCEPT ALL are a
+``json_tuple`` a projection, and the rows that Catalyst repeats for INTERSECT ALL and EXCEPT ALL are a
 :class:`~penstock.sql.plan.Repeat`.
 """
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType
+from pyspark.sql.types import ArrayType, StringType
 
 from penstock.errors import UnsupportedQuery
-from penstock.expr.nodes import Column, Expr, Literal
+from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.expr.types import type_from_json
 from penstock.sql.imported import Imported, ImportScope, column
 from penstock.sql.plan import Field, Generate, Repeat
@@ -53,6 +53,8 @@ def import_generate(scope: ImportScope, node: Node) -> Imported:
         return Imported(plan, ids)
     if generator.kind == "Stack":
         return _stacked(child, keep, args, fields, ids)
+    if generator.kind == "JsonTuple":
+        return _json_fields(scope, generator, child, keep, fields, ids)
     if generator.kind == "ReplicateRows" and all(isinstance(arg, Column) for arg in args[1:]):
         ordinals = (*keep, *(arg.ordinal for arg in args[1:] if isinstance(arg, Column)))
         return Imported(Repeat((*kept, *fields), child.plan, args[0], ordinals), ids)
@@ -62,6 +64,23 @@ def import_generate(scope: ImportScope, node: Node) -> Imported:
         reason="not supported yet",
         advice="explode, posexplode, inline and stack are",
     )
+
+
+def _json_fields(
+    scope: ImportScope,
+    generator: Node,
+    child: Imported,
+    keep: tuple[int, ...],
+    fields: tuple[Field, ...],
+    ids: tuple[int, ...],
+) -> Imported:
+    """``json_tuple``: always one row, so it is a projection of one function per field."""
+    text, *names = (scope.expr(arg, child.columns) for arg in generator.children)
+    through = tuple(column(i, child.plan.schema[i]) for i in keep)
+    options = (("shortest", True),) if scope.shortest else ()
+    calls = tuple(Call(StringType(), True, "JsonTuple", (text, name), options) for name in names)
+    outputs = (*(child.plan.schema[i].name for i in keep), *(field.name for field in fields))
+    return projected(child, (*through, *calls), outputs, ids)
 
 
 def _stacked(

@@ -18,7 +18,16 @@ from pyspark.sql.types import StructType
 from penstock.errors import PipelineError, UnsupportedQuery
 from penstock.expr.catalyst import expression_from_json
 from penstock.expr.nodes import Column, Expr
-from penstock.sql import aggregates, generators, joins, limits, relational, subqueries, windows
+from penstock.sql import (
+    aggregates,
+    generators,
+    joins,
+    limits,
+    python_nodes,
+    relational,
+    subqueries,
+    windows,
+)
 from penstock.sql.imported import Imported, ImportScope
 from penstock.sql.plan import Plan, SortKey
 from penstock.sql.refusals import place_of, refuse_expression, refuse_plan
@@ -31,6 +40,7 @@ IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "LogicalRDD": relational.import_relation,
     "LocalRelation": relational.import_values,
     "OneRowRelation": relational.import_one_row,
+    "Range": relational.import_range,
     "Project": relational.import_project,
     "Filter": relational.import_filter,
     "Union": relational.import_union,
@@ -45,6 +55,8 @@ IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "Generate": generators.import_generate,
     "Join": joins.import_join,
     "Aggregate": aggregates.import_aggregate,
+    "BatchEvalPython": python_nodes.import_eval_python,
+    "ArrowEvalPython": python_nodes.import_eval_python,
     subqueries.JOINED: subqueries.import_joined,
     subqueries.FILTERED: subqueries.import_filtered,
     subqueries.DROPPED: subqueries.import_dropped,
@@ -67,6 +79,9 @@ class Importer:
     ansi: bool
     timezone: str
     rows_of: Callable[[Any], tuple[StructType, tuple[tuple[Any, ...], ...]]]
+    last_key_wins: bool = False
+    shortest: bool = False
+    python_conf: tuple[tuple[str, str], ...] = ()
 
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]:
         """Schema and rows of a ``LocalRelation`` in the JVM."""
@@ -99,7 +114,14 @@ class Importer:
                 )
             return columns[id_]
 
-        return expression_from_json(node.flatten(), resolve, self.ansi, self.timezone)
+        return expression_from_json(
+            node.flatten(),
+            resolve,
+            self.ansi,
+            self.timezone,
+            last_key_wins=self.last_key_wins,
+            shortest=self.shortest,
+        )
 
     def _innermost_refused(self, node: Node, columns: Mapping[int, Column]) -> Node:
         """The smallest part of a refused expression that is refused by itself, to name its place."""

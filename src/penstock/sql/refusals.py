@@ -86,6 +86,9 @@ _SPECIAL_LITERAL = re.compile(
     rf"\b(?:date|timestamp(?:_ntz|_ltz)?)\s*'\s*({'|'.join(_SPECIAL_TIMES)})\b[^']*'", re.IGNORECASE
 )
 
+_ROWS_ADVICE = "Use a Python function that gives one value (an array, say) for each row, and explode"
+_GROUPS_ADVICE = "Use Spark's aggregate and window functions, and Python functions of their results"
+
 UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
     "Tail": ("tail()", "Leave it out of the view"),
     "UnionLoop": ("WITH RECURSIVE", ""),
@@ -96,12 +99,14 @@ UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
     "DataSourceV2ScanRelation": ("a table outside the pipeline", "Declare it with CREATE TABLE and feed it"),
     "InMemoryRelation": ("a cached DataFrame", "Use the DataFrame without cache()"),
     "StreamingRelation": ("a streaming DataFrame", "Declare a table and connect the stream to it"),
-    "Range": ("range()", "Use VALUES, or a table"),
-    "MapPartitionsInPandas": ("a Python function over rows", "Use SQL expressions"),
-    "PythonMapInArrow": ("a Python function over rows", "Use SQL expressions"),
-    "FlatMapGroupsInPandas": ("a Python function over groups", "Use SQL expressions"),
-    "BatchEvalPython": ("a Python UDF", "Use SQL expressions"),
-    "ArrowEvalPython": ("a Python UDF", "Use SQL expressions"),
+    "ArrowEvalPythonUDTF": ("a Python table function", _ROWS_ADVICE),
+    "BatchEvalPythonUDTF": ("a Python table function", _ROWS_ADVICE),
+    "MapInPandas": ("mapInPandas()", _ROWS_ADVICE),
+    "MapInArrow": ("mapInArrow()", _ROWS_ADVICE),
+    "FlatMapGroupsInPandas": ("applyInPandas()", _GROUPS_ADVICE),
+    "FlatMapGroupsInArrow": ("applyInArrow()", _GROUPS_ADVICE),
+    "FlatMapCoGroupsInPandas": ("cogroup().applyInPandas()", _GROUPS_ADVICE),
+    "FlatMapCoGroupsInArrow": ("cogroup().applyInArrow()", _GROUPS_ADVICE),
 }
 
 UNSUPPORTED_EXPRESSIONS: dict[str, tuple[str, str]] = {
@@ -110,8 +115,9 @@ UNSUPPORTED_EXPRESSIONS: dict[str, tuple[str, str]] = {
     "ListQuery": ("IN with a subquery in this place", "Write it as a LEFT SEMI JOIN"),
     "InSubquery": ("IN with a subquery in this place", "Write it as a LEFT SEMI JOIN"),
     "Exists": ("EXISTS in this place", "Write it as a LEFT SEMI JOIN"),
-    "PythonUDF": ("a Python UDF", "Use SQL expressions"),
-    "PythonUDAF": ("a Python UDF", "Use SQL expressions"),
+    "PythonUDF": ("a Python function in this place", "Call it in the SELECT list of a view of its own"),
+    "PythonUDAF": ("a Python function over groups", _GROUPS_ADVICE),
+    "PythonUDTF": ("a Python table function", _ROWS_ADVICE),
     "ScalaUDF": ("a Scala or Java UDF", "Use SQL expressions"),
     "CallMethodViaReflection": ("a call of a Java method", "Use SQL expressions"),
 }
@@ -178,6 +184,17 @@ def _not_deterministic(analysed: Any, view: str) -> UnsupportedQuery:
     if not guilty:
         return UnsupportedQuery("this query", place=f"view {view}", reason="Spark calls it non-deterministic")
     innermost = guilty[-1]
+    kind = innermost.getClass().getSimpleName()
+    if kind == "PythonUDTF":
+        construct, advice = UNSUPPORTED_EXPRESSIONS[kind]
+        return UnsupportedQuery(construct, place=_place(innermost, view), advice=advice)
+    if kind == "PythonUDF":
+        return UnsupportedQuery(
+            f"the Python function {innermost.name()}",
+            place=_place(innermost, view),
+            reason="it is declared asNondeterministic(): a row that goes must give what it gave when it came",
+            advice="Let it depend on its arguments alone",
+        )
     return UnsupportedQuery(
         innermost.prettyName() + "()",
         place=_place(innermost, view),

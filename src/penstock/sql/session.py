@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ from pyspark.sql.types import StructField, StructType, YearMonthIntervalType
 from penstock.errors import EnvironmentProblem, SqlError
 from penstock.sql.relational import RELATION_KEY
 
-__all__ = ["FIXED_MEANING", "MEANING", "PlanningSession", "Tables", "active_session_kept"]
+__all__ = ["FIXED_MEANING", "MEANING", "PYTHON_MEANING", "PlanningSession", "Tables", "active_session_kept"]
 
 MEANING = (
     "spark.sql.ansi.enabled",
@@ -42,6 +43,16 @@ FIXED_MEANING = {
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
 }
 """Settings that decide what a query means and have one value here: Spark's default."""
+
+PYTHON_MEANING = {
+    "spark.sql.execution.pandas.convertToArrowArraySafely": "false",
+    "spark.sql.execution.pyspark.binaryAsBytes": "true",
+    "spark.sql.execution.pythonUDF.pandas.intToDecimalCoercionEnabled": "false",
+    "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype": "false",
+    "spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": "true",
+    "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled": "false",
+}
+"""Settings that decide how values go into Python functions and come out, and Spark's defaults of them."""
 
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
 _EXCLUDED_RULES = (
@@ -107,6 +118,13 @@ class PlanningSession:
         self.relations: dict[str, StructType] = {}
         self.keys: dict[str, tuple[int, ...]] = {}
         self._names: dict[str, str] = {}
+        self.functions: dict[str, Any] = {}  # Python functions that queries may call, by name in lower case
+
+    @cached_property
+    def python_conf(self) -> tuple[tuple[str, str], ...]:
+        """The settings about Python functions that are not as Spark has them by default."""
+        found = {key: str(self.spark.conf.get(key, usual)) for key, usual in PYTHON_MEANING.items()}
+        return tuple((key, value) for key, value in found.items() if value != PYTHON_MEANING[key])
 
     @property
     def ansi(self) -> bool:
@@ -117,6 +135,17 @@ class PlanningSession:
     def timezone(self) -> str:
         """The session time zone, by which strings become timestamps."""
         return self.settings["spark.sql.session.timeZone"]
+
+    @property
+    def last_key_wins(self) -> bool:
+        """Whether a key that stands twice in a map keeps its last value; otherwise it is an error."""
+        return self.settings["spark.sql.mapKeyDedupPolicy"] == "LAST_WIN"
+
+    @property
+    def shortest(self) -> bool:
+        """Whether Spark's Java prints large whole doubles with as few digits as others."""
+        jvm: Any = self.spark._jvm
+        return int(jvm.java.lang.Runtime.version().feature()) >= 19
 
     def declared_name(self, name: str) -> str:
         """A registered name as it was declared, whatever case it is used in."""

@@ -4,7 +4,8 @@ The JSON holds what a person wrote (schemas, keys, query texts), the settings un
 and each view's fingerprint. Reading it plans every view again and stops if a view is now planned
 differently, because the state on disk belongs to the old plan: nothing is computed on state it does not
 fit. A view made by a DataFrame function is stored by name and fingerprint only: code is not data, so it
-must be declared again, and its plan must be the same.
+must be declared again, and its plan must be the same. Python functions that a query calls are stored by
+name, for the same reason.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import PipelineError
 from penstock.sql.catalog import Catalog, Relation, TableDefinition, register
+from penstock.sql.functions import require_functions
 from penstock.sql.session import PlanningSession
 from penstock.sql.views import DataFrameFunction, Query, ViewDefinition, import_view
 
@@ -74,6 +76,7 @@ def _to_json(relation: Relation) -> dict[str, Any]:
         "query": relation.query,
         "columns": list(relation.columns),
         "fingerprint": relation.fingerprint,
+        "functions": list(relation.functions),
     }
 
 
@@ -89,6 +92,8 @@ def _from_json(
             item["comment"],
             item.get("incarnation", 0),
         )
+    if item["query"] is not None:
+        require_functions(planning, item["name"], item.get("functions", ()))
     view = import_view(
         planning,
         item["name"],
@@ -118,6 +123,11 @@ def _check_fingerprint(view: ViewDefinition, stored: str) -> None:
         return
     if view.query is None:
         reason = "the function declared now gives another plan than the one the pipeline was built with"
+    elif view.functions:
+        reason = (
+            f"{', '.join(view.functions)} as declared now, or this version of Spark or Penstock, gives "
+            "another plan than the one the pipeline was built with"
+        )
     else:
         reason = (
             "this version of Spark or Penstock plans the query differently than the stored state was built"

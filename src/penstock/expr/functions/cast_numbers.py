@@ -15,6 +15,7 @@ from pyspark.sql import types as t
 
 from penstock.expr.functions import decimals
 from penstock.expr.functions.conversion import OUT_OF_RANGE, OVERFLOW, Conversion
+from penstock.expr.functions.float_text import digits_of
 from penstock.expr.functions.vectors import Mask, Vector, build, invalidate, unpack, valid_mask
 from penstock.expr.types import to_arrow
 
@@ -94,7 +95,7 @@ def _decimal_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
         # Spark takes long decimals by way of a double on their way to the small integers.
         return _float_to_integer(_decimal_to_float(value, pa.float64()), how)
     valid = valid_mask(value)
-    whole = value.cast(pa.decimal256(76, 0), safe=False) if value.type.scale else value
+    whole = decimals.lowered(value, 0) if value.type.scale else value
     words = decimals.low_words(whole)
     result = build(words.astype(target.to_pandas_dtype()), valid, target)
     if how.legacy:
@@ -119,7 +120,7 @@ def _to_decimal(value: pa.Array, how: Conversion) -> pa.Array:
     assert isinstance(how.target, t.DecimalType)
     precision, scale = how.target.precision, how.target.scale
     if pa.types.is_floating(value.type):
-        result, bad = double_to_decimal(value, precision, scale)
+        result, bad = double_to_decimal(value, precision, scale, shortest=how.shortest)
     else:
         if pa.types.is_boolean(value.type):
             value = value.cast(pa.int32())
@@ -130,7 +131,9 @@ def _to_decimal(value: pa.Array, how: Conversion) -> pa.Array:
     return result if bad is None else how.settle(result, bad, value, OUT_OF_RANGE)
 
 
-def double_to_decimal(value: pa.Array, precision: int, scale: int) -> decimals.Checked:
+def double_to_decimal(
+    value: pa.Array, precision: int, scale: int, *, shortest: bool = False
+) -> decimals.Checked:
     """Floating point numbers as decimals, rounded half up; NaN and the infinities become NULL."""
     vector, valid = unpack(value)
     vector = vector.astype(np.float64)
@@ -148,17 +151,22 @@ def double_to_decimal(value: pa.Array, precision: int, scale: int) -> decimals.C
     unscaled = np.where(exact & ~bad & ~tiny, np.copysign(scaled, vector), 0.0).astype(np.int64)
     whole = decimals.relabel(pa.array(unscaled).cast(pa.decimal128(38, 0)), pa.decimal128(precision, scale))
     if len(rest):
-        whole, too_big = _through_text(vector, rest, whole, precision, scale)
+        whole, too_big = _through_text(vector, rest, whole, precision, scale, shortest)
         bad[rest] |= too_big
     return invalidate(whole, ~usable | bad), bad
 
 
 def _through_text(
-    vector: npt.NDArray[np.float64], rest: npt.NDArray[np.int64], whole: pa.Array, precision: int, scale: int
+    vector: npt.NDArray[np.float64],
+    rest: npt.NDArray[np.int64],
+    whole: pa.Array,
+    precision: int,
+    scale: int,
+    shortest: bool,
 ) -> tuple[pa.Array, Mask]:
     """The decimals of the rows ``rest`` made from their text, put into ``whole``."""
     # 17 significant digits below a leading one that is at most scale + 2 places after the point.
-    text = pa.array(vector[rest]).cast(pa.string())
+    text = digits_of(pa.array(vector[rest]), shortest=shortest)
     parsed, bad = decimals.fit(text.cast(pa.decimal256(76, scale + 19)), precision, scale)
     chosen = np.zeros(len(vector), np.bool_)
     chosen[rest] = True

@@ -18,9 +18,10 @@ from pyspark.sql import types as t
 from penstock.expr.functions.calendar import civil_from_days
 from penstock.expr.functions.cast_times import MICROS_PER_DAY, MICROS_PER_SECOND, to_local
 from penstock.expr.functions.conversion import Conversion
+from penstock.expr.functions.float_text import float_to_text
 from penstock.expr.functions.vectors import Mask, build, map_distinct, unpack
 
-__all__ = ["java_double", "to_text"]
+__all__ = ["to_text"]
 
 
 def to_text(value: pa.Array, how: Conversion) -> pa.Array:
@@ -29,7 +30,7 @@ def to_text(value: pa.Array, how: Conversion) -> pa.Array:
     if isinstance(source, t.BinaryType):
         return pa.Array.from_buffers(pa.string(), len(value), value.buffers(), value.null_count, value.offset)
     if isinstance(source, (t.DoubleType, t.FloatType)):
-        return _floats(value)
+        return float_to_text(value, shortest=how.shortest)
     if isinstance(source, t.DecimalType):
         return _decimals(value, how)
     if isinstance(source, t.DateType):
@@ -50,35 +51,6 @@ def _patch(text: pa.Array, rows: Mask, values: pa.Array, print_one: Callable[[An
     chosen = pa.array(rows)
     printed = map_distinct(print_one, [values.filter(chosen)], int(rows.sum()), pa.string())
     return pc.replace_with_mask(text, chosen, printed)
-
-
-def _floats(value: pa.Array) -> pa.Array:
-    vector, valid = unpack(value)
-    magnitude = np.abs(vector)
-    with np.errstate(invalid="ignore"):
-        plain = (magnitude >= 1e-3) & (magnitude < 1e7)
-    text = value.cast(pa.string())
-    whole = pc.invert(pc.match_substring(text, "."))
-    text = pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
-    rest = ~plain if valid is None else ~plain & valid
-    return _patch(text, rest, value.cast(pa.string()), _scientific)
-
-
-def _scientific(text: str) -> str:
-    words = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity", "0": "0.0", "-0": "-0.0"}
-    if text in words:
-        return words[text]
-    sign, digits, exponent = decimal.Decimal(text).as_tuple()
-    assert isinstance(exponent, int)
-    figures = "".join(map(str, digits)).rstrip("0") or "0"
-    power = len(digits) - 1 + exponent
-    return f"{'-' if sign else ''}{figures[0]}.{figures[1:] or '0'}E{power}"
-
-
-def java_double(number: float) -> str:
-    """One double as Java prints it."""
-    array = pa.array([number], pa.float64())
-    return str(_floats(array)[0].as_py())
 
 
 def _decimals(value: pa.Array, how: Conversion) -> pa.Array:

@@ -79,7 +79,7 @@ def number_to_timestamp(value: pa.Array, how: Conversion) -> pa.Array:
 def _decimal_to_timestamp(value: pa.Array, target: pa.DataType) -> pa.Array:
     scaled = value.cast(pa.decimal256(76, max(6, value.type.scale)), safe=False)
     micros = decimals.relabel(scaled, pa.decimal256(76, scaled.type.scale - 6))
-    words = decimals.low_words(micros.cast(pa.decimal256(76, 0), safe=False))
+    words = decimals.low_words(decimals.lowered(micros, 0))
     result = pc.if_else(pc.is_valid(value), pa.array(words), pa.scalar(None, pa.int64()))
     if value.type.precision > decimals.NEGATION_DIGITS:
         # Spark multiplies with 34 digits, which shows in longer decimals.
@@ -118,7 +118,9 @@ def timestamp_to_number(value: pa.Array, how: Conversion) -> pa.Array:
         return build(vector != 0, valid, target)
     if isinstance(how.target, t.DecimalType):
         seconds = build(vector / MICROS_PER_SECOND, valid, pa.float64())
-        result, bad = double_to_decimal(seconds, how.target.precision, how.target.scale)
+        result, bad = double_to_decimal(
+            seconds, how.target.precision, how.target.scale, shortest=how.shortest
+        )
         return result if bad is None else how.settle(result, bad, value, OUT_OF_RANGE)
     if pa.types.is_floating(target):
         return build((vector / MICROS_PER_SECOND).astype(target.to_pandas_dtype()), valid, target)

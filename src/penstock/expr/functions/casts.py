@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from penstock.errors import UnsupportedQuery
@@ -31,6 +31,7 @@ from penstock.expr.functions.cast_times import (
     to_time,
 )
 from penstock.expr.functions.conversion import Conversion
+from penstock.expr.functions.lists import Lists, element_of, relist, remap
 from penstock.expr.functions.registry import ANSI, Value, function
 from penstock.expr.functions.vectors import as_array
 from penstock.expr.nodes import Call, Expr
@@ -42,6 +43,7 @@ Converter = Callable[[pa.Array, Conversion], pa.Array]
 
 _NUMBER = (t.BooleanType, t.IntegralType, t.FractionalType)
 _TIME = (t.DateType, t.TimestampType, t.TimestampNTZType)
+_NESTED = (t.ArrayType, t.MapType, t.StructType)
 _INTERVAL = (t.DayTimeIntervalType, t.YearMonthIntervalType)
 
 
@@ -58,14 +60,41 @@ def _bytes(value: pa.Array, how: Conversion) -> pa.Array:
 
 
 def _list(value: pa.Array, how: Conversion) -> pa.Array:
-    assert isinstance(how.source, t.ArrayType) and isinstance(how.target, t.ArrayType)
-    inner = how.within(how.source.elementType, how.target.elementType)
-    # Elements outside of any valid list must not be converted, for they must not raise: flatten drops them.
-    converted = cast_value(value.flatten(), inner)
-    lengths = np.asarray(value.value_lengths().fill_null(0), np.int32)
-    offsets = pa.array(np.concatenate([np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)]))
-    mask = value.is_null() if value.null_count else None
-    return pa.ListArray.from_arrays(offsets, converted, type=to_arrow(how.target), mask=mask)
+    lists = Lists(value)
+    # Only elements of valid lists are converted, for the others must not raise.
+    converted = cast_value(lists.elements(), how.within(element_of(how.source), element_of(how.target)))
+    return relist(converted, lists.lengths, lists.valid, how.target)
+
+
+def _map(value: pa.Array, how: Conversion) -> pa.Array:
+    assert isinstance(how.source, t.MapType) and isinstance(how.target, t.MapType)
+    lists = Lists(value)
+    keys = cast_value(lists.key_elements(), how.within(how.source.keyType, how.target.keyType))
+    items = cast_value(lists.elements(), how.within(how.source.valueType, how.target.valueType))
+    return remap(keys, items, lists.lengths, lists.valid, how.target)
+
+
+def _nested_text(value: pa.Array, how: Conversion) -> pa.Array:
+    """``[1, null]``, ``{1, x}`` and ``{a -> 1}``, with the parts as they print by themselves."""
+
+    def part(values: pa.Array, kind: t.DataType) -> pa.Array:
+        return cast_value(values, how.within(kind, t.StringType())).fill_null("null")
+
+    if isinstance(how.source, t.StructType):
+        pairs = zip(value.flatten(), how.source.fields, strict=True)
+        texts = [part(values, field.dataType) for values, field in pairs]
+        joined = pc.binary_join_element_wise(*texts, pa.repeat("", len(value)), ", ")
+        text = pc.binary_join_element_wise("{", pc.utf8_slice_codeunits(joined, 0, -2), "}", "")
+        return pc.if_else(pc.is_valid(value), text, pa.scalar(None, pa.string()))
+    lists = Lists(value)
+    if isinstance(how.source, t.MapType):
+        keys = part(lists.key_elements(), how.source.keyType)
+        texts = pc.binary_join_element_wise(keys, part(lists.elements(), how.source.valueType), " -> ")
+    else:
+        texts = part(lists.elements(), element_of(how.source))
+    joined = pc.binary_join(relist(texts, lists.lengths, lists.valid, t.ArrayType(t.StringType())), ", ")
+    opening, closing = "{}" if isinstance(how.source, t.MapType) else "[]"
+    return pc.binary_join_element_wise(opening, joined, closing, "")
 
 
 def _struct(value: pa.Array, how: Conversion) -> pa.Array:
@@ -100,13 +129,14 @@ def _converter(source: t.DataType, target: t.DataType) -> Converter | None:
         return _list
     if isinstance(source, t.StructType) and isinstance(target, t.StructType):
         return _struct
+    if isinstance(source, t.MapType) and isinstance(target, t.MapType):
+        return _map
     if to_arrow(source) == to_arrow(target) and not isinstance(source, _INTERVAL):
         return _same
     if isinstance(source, t.StringType):
         return _from_text(target)
     if isinstance(target, t.StringType):
-        nested = isinstance(source, (t.ArrayType, t.MapType, t.StructType))
-        return None if nested else to_text
+        return _nested_text if isinstance(source, _NESTED) else to_text
     if isinstance(source, _NUMBER) and isinstance(target, _NUMBER):
         return cast_number
     return _time_converter(source, target)
@@ -146,6 +176,9 @@ def _check(source: t.DataType, target: t.DataType) -> None:
         raise UnsupportedQuery(f"a cast from {names}", reason="it is not implemented")
     if isinstance(source, t.ArrayType) and isinstance(target, t.ArrayType):
         _check(source.elementType, target.elementType)
+    if isinstance(source, t.MapType) and isinstance(target, t.MapType):
+        _check(source.keyType, target.keyType)
+        _check(source.valueType, target.valueType)
     if isinstance(source, t.StructType) and isinstance(target, t.StructType):
         for old, new in zip(source.fields, target.fields, strict=True):
             _check(old.dataType, new.dataType)
@@ -191,6 +224,7 @@ def _cast_nullable(args: Sequence[Expr], options: Mapping[str, Any]) -> bool:
     result=_cast_type,
     moded=True,
     zoned=True,
+    printed=True,
     raises=_cast_raises,
     options=("dataType",),
     nullable=_cast_nullable,

@@ -2,7 +2,7 @@
 
 Arrow compares as Spark does but for floating point numbers: to Spark NaN equals NaN and is greater than
 everything else. Strings and binary values compare by unsigned bytes in both, -0.0 equals 0.0 in both.
-Structs compare field by field with NULL lowest; two NULL fields are equal.
+Structs compare field by field and arrays element by element, with NULL lowest and equal to NULL.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from penstock.errors import UnsupportedQuery
+from penstock.expr.functions.ranks import rank_together
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import widest_nullability
-from penstock.expr.functions.vectors import as_array
+from penstock.expr.functions.vectors import as_array, both, build, valid_mask
 from penstock.expr.nodes import Call, Expr
 
 __all__ = ["equal", "greater", "less", "null_safe_equal"]
@@ -30,11 +32,13 @@ def _comparable(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
 
 
 def _check_order(data_type: t.DataType) -> None:
-    if isinstance(data_type, (t.ArrayType, t.MapType)):
+    if isinstance(data_type, t.MapType):
         raise UnsupportedQuery(
             f"comparing values of type {data_type.simpleString()}",
-            advice="Compare elements or the text of to_json instead",
+            advice="Compare map_entries in the order of sort_array instead",
         )
+    if isinstance(data_type, t.ArrayType):
+        _check_order(data_type.elementType)
     if isinstance(data_type, t.StructType):
         for field in data_type.fields:
             _check_order(field.dataType)
@@ -55,6 +59,8 @@ def equal(left: Value, right: Value) -> Value:
     """``left = right``; NULL where either is."""
     if _is_struct(left):
         return _struct_equal(left, right)
+    if pa.types.is_list(left.type):
+        return _by_rank(left, right, np.equal)
     result = pc.equal(left, right)
     if _has_nan(left) and _has_nan(right):
         result = pc.or_(result, pc.and_(pc.is_nan(left), pc.is_nan(right)))
@@ -65,6 +71,8 @@ def less(left: Value, right: Value) -> Value:
     """``left < right``; NULL where either is."""
     if _is_struct(left):
         return _struct_less(left, right)
+    if pa.types.is_list(left.type):
+        return _by_rank(left, right, np.less)
     result = pc.less(left, right)
     if _has_nan(right):
         result = pc.or_(result, pc.and_(pc.is_nan(right), pc.invert(pc.is_nan(left))))
@@ -95,6 +103,13 @@ def _fields(left: Value, right: Value) -> list[tuple[pa.Array, pa.Array]]:
 def _both_valid(left: Value, right: Value, result: Value) -> Value:
     known = pc.invert(pc.or_(_is_null(left), _is_null(right)))
     return pc.if_else(known, result, pa.scalar(None, pa.bool_()))
+
+
+def _by_rank(left: Value, right: Value, compare: Callable[..., Any]) -> Value:
+    """Arrays are compared by rank, for there is no kernel that compares them."""
+    length = len(right) if isinstance(left, pa.Scalar) else len(left)
+    sides = [as_array(side, length) for side in (left, right)]
+    return build(compare(*rank_together(sides)), both(*map(valid_mask, sides)), pa.bool_())
 
 
 def _struct_equal(left: Value, right: Value) -> Value:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from penstock.expr.functions.comparison import equal
+from penstock.expr.functions.lists import renamed
 from penstock.expr.functions.registry import Rows, Value, lazy_function, may_raise
 from penstock.expr.functions.rules import widest_nullability
 from penstock.expr.functions.vectors import as_array
@@ -75,7 +76,9 @@ def _choose(call: Call, rows: Rows, branches: Branches, otherwise: Expr) -> Valu
 
 
 def _typed(value: Value, target: pa.DataType) -> Value:
-    return value if value.type == target else value.cast(target)
+    if value.type == target:
+        return value
+    return value.cast(target) if isinstance(value, pa.Scalar) else renamed(value, target)
 
 
 def _choose_lazily(rows: Rows, branches: Branches, otherwise: Expr, target: pa.DataType) -> pa.Array:

@@ -37,6 +37,11 @@ class Conversion:
         """Whether integers wrap around instead of failing."""
         return self.mode == LEGACY
 
+    @property
+    def shortest(self) -> bool:
+        """Whether Java prints large whole numbers with as few digits as others."""
+        return bool(self.call.option("shortest"))
+
     def settle(self, result: pa.Array, bad: Mask, given: pa.Array, condition: str) -> pa.Array:
         """The result, once the rows in ``bad`` have raised or become NULL."""
         if not bad.any():

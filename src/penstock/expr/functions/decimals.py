@@ -6,6 +6,10 @@ an operation whose result type would exceed 76 digits is refused, whatever the v
 relabelled, which changes a type's precision and scale and no byte of data, to make Arrow do the integer
 operation that is wanted, and the result is scaled, rounded and checked here. Where the result fits 38
 digits by its type, Arrow's own 128-bit kernels are used: they are exact and several times faster.
+
+Arrow 26 divides wrongly, for a few dividends, by divisors of more than 32 bits: a digit of the quotient comes
+out one too large where the textbook's algorithm has to correct its estimate. So scales are lowered by nine
+digits at a time, and quotients by larger divisors are multiplied back.
 """
 
 from __future__ import annotations
@@ -31,10 +35,12 @@ __all__ = [
     "is_zero",
     "longer_than",
     "low_words",
+    "lowered",
     "multiply",
     "negated",
     "relabel",
     "remainder",
+    "rounded",
     "wide",
 ]
 
@@ -44,6 +50,8 @@ Checked = tuple[pa.Array, Mask | None]
 _EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_DOWN)
 _WIDE_DIGITS = 76
 _HALF_UP = "half_towards_infinity"
+_SAFE_DIGITS = 9
+"""The largest power of ten that has 32 bits."""
 
 NEGATION_DIGITS = 34
 """Spark rounds to this many digits when it changes the sign of a decimal, which shows in longer ones only."""
@@ -57,6 +65,38 @@ def relabel(array: pa.Array, arrow_type: pa.DataType) -> pa.Array:
 def wide(array: pa.Array, scale: int) -> pa.Array:
     """The decimals with 256 bits at a scale that is not smaller. Up to 76 digits nothing can overflow."""
     return array.cast(pa.decimal256(_WIDE_DIGITS, scale), safe=False)
+
+
+def lowered(array: pa.Array, scale: int) -> pa.Array:
+    """The decimals with 256 bits at a smaller scale; what does not fit there is cut off."""
+    value = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
+    while value.type.scale > scale:
+        value = value.cast(
+            pa.decimal256(_WIDE_DIGITS, max(scale, value.type.scale - _SAFE_DIGITS)), safe=False
+        )
+    return value
+
+
+def rounded(array: pa.Array, scale: int, mode: str) -> pa.Array:
+    """The decimals with 256 bits rounded to ``scale``, which may be negative. Their own scale may stay."""
+    value = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
+    if scale < 0:
+        # Arrow has no negative scales: the point moves to the left, and back afterwards.
+        moved = min(-scale, _WIDE_DIGITS - value.type.scale)
+        shifted = relabel(value, pa.decimal256(_WIDE_DIGITS, value.type.scale + moved))
+        whole = wide(lowered(rounded(shifted, 0, mode), 0), moved)
+        return relabel(whole, pa.decimal256(_WIDE_DIGITS, 0))
+    if array.type.scale - scale > _SAFE_DIGITS:
+        # One digit decides, and behind it whether anything was cut off.
+        low = lowered(value, scale + 1)
+        cut = pc.not_equal(wide(low, value.type.scale), value)
+        kind = pa.decimal256(_WIDE_DIGITS - 1, scale + 2)
+        one = pa.scalar(decimal.Decimal(1).scaleb(-scale - 2), kind)
+        sign = pc.if_else(pc.less(value, pa.scalar(decimal.Decimal(0), value.type)), pc.negate(one), one)
+        trace = pc.if_else(cut, sign, pa.scalar(decimal.Decimal(0), kind))
+        value = pc.add(relabel(wide(low, scale + 2), kind), trace)
+        value = relabel(value, pa.decimal256(_WIDE_DIGITS, scale + 2))
+    return pc.round(value, ndigits=scale, round_mode=mode)
 
 
 def low_words(array: pa.Array) -> npt.NDArray[np.int64]:
@@ -102,12 +142,12 @@ def fit(array: pa.Array, precision: int, scale: int, rounding: str = _HALF_UP) -
     value = invalidate(value, bad)
     if grow < 0:
         if rounding == _HALF_UP:
-            # The first digit that goes decides. Arrow rounds away more than 38 digits at once wrongly.
-            value = value.cast(pa.decimal256(_WIDE_DIGITS, scale + 1), safe=False)
-        value = pc.round(value, ndigits=scale, round_mode=rounding)
+            # The first digit that goes decides.
+            value = lowered(value, scale + 1)
+        value = rounded(value, scale, rounding)
         carried = _too_long(value, precision + value.type.scale - scale)
         value, bad = invalidate(value, carried), bad | carried
-    return value.cast(target, safe=False), bad
+    return lowered(value, scale).cast(target, safe=False) if grow < 0 else value.cast(target, safe=False), bad
 
 
 def negated(value: pa.Array, *, only_negative: bool) -> tuple[pa.Array, Mask]:
@@ -180,10 +220,46 @@ def _quotient(left: pa.Array, right: pa.Array, digits: int) -> pa.Array:
     if left.type.bit_width == 128 and left.type.precision + digits <= 38:
         dividend = relabel(left, pa.decimal128(left.type.precision, 4))
         result = pc.divide(dividend, relabel(divisor, pa.decimal128(digits - 1, 0)))
-        return relabel(result, pa.decimal128(38, 0))
+        return _corrected(relabel(result, pa.decimal128(38, 0)), left, divisor, digits)
     dividend = relabel(wide(left, left.type.scale), pa.decimal256(_WIDE_DIGITS - digits, 4))
     result = pc.divide(dividend, relabel(wide(divisor, right.type.scale), pa.decimal256(digits - 1, 0)))
-    return relabel(result, pa.decimal256(_WIDE_DIGITS, 0))
+    return _corrected(relabel(result, pa.decimal256(_WIDE_DIGITS, 0)), left, divisor, digits)
+
+
+def _corrected(quotient: pa.Array, left: pa.Array, divisor: pa.Array, digits: int) -> pa.Array:
+    """The quotient, recomputed in the rows in which multiplying it back shows that it is wrong."""
+    large = np.flatnonzero(_beyond_32_bits(divisor))
+    if len(large) == 0:
+        return quotient
+    rows = pa.array(large)
+    whole, half = pa.decimal256(_WIDE_DIGITS - 1, 0), pa.decimal256(37, 0)
+    by = relabel(wide(divisor.take(rows), divisor.type.scale), half)
+    given = relabel(wide(left.take(rows), left.type.scale + digits), whole)
+    product = pc.multiply(relabel(wide(quotient.take(rows), 0), half), by)
+    rest = relabel(pc.subtract(given, relabel(product, whole)), whole)
+    zero = pa.scalar(decimal.Decimal(0), whole)
+    turned = pc.and_(pc.not_equal(rest, zero), pc.not_equal(pc.less(rest, zero), pc.less(given, zero)))
+    wrong = _true(pc.or_(turned, pc.greater_equal(pc.abs(rest), pc.abs(relabel(by, whole)))))
+    if not wrong.any():
+        return quotient
+    chosen = pa.array(wrong)
+    operands = [given.filter(chosen), relabel(by, whole).filter(chosen)]
+    exact = map_distinct(lambda a, b: _EXACT.divide_int(a, b), operands, len(operands[0]), quotient.type)
+    mask = np.zeros(len(quotient), np.bool_)
+    mask[large[wrong]] = True
+    return pc.replace_with_mask(quotient, pa.array(mask), exact)
+
+
+def _beyond_32_bits(array: pa.Array) -> Mask:
+    """The rows whose unscaled integer has more than 32 bits beside its sign. NULLs have any."""
+    if len(array) == 0:
+        return np.zeros(0, np.bool_)
+    words = 4 if pa.types.is_decimal256(array.type) else 2
+    data = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, words)
+    data = data[array.offset : array.offset + len(array)]
+    low = data[:, 0]
+    beyond = (low >= 2**32) | (low <= -(2**32))
+    return np.asarray(beyond | (data[:, 1:] != (low >> 63)[:, None]).any(axis=1))
 
 
 def _divide_distinct(left: Value, right: Value, length: int, target: pa.DataType) -> Checked:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from penstock.errors import EvaluationError, UnsupportedQuery
-from penstock.expr.functions.registry import ANSI, Value, function, when_ansi
+from penstock.expr.functions.registry import ANSI, LEGACY, Value, function, when_ansi
 from penstock.expr.functions.rules import always, literal_of
 from penstock.expr.functions.vectors import map_distinct
 from penstock.expr.nodes import Call, Expr
@@ -70,13 +70,23 @@ def hexadecimal(call: Call, args: list[Value], length: int) -> Value:
     return map_distinct(one, args, length, pa.string())
 
 
-@function("Unhex", result=_BINARY, nullable=True)
+@function("Unhex", result=_BINARY, nullable=True, moded=True, raises=when_ansi)
 def from_hexadecimal(call: Call, args: list[Value], length: int) -> Value:
     def one(text: str) -> bytes | None:
         padded = "0" * (len(text) % 2) + text
-        return bytes.fromhex(padded) if re.fullmatch(r"[0-9a-fA-F]*", padded) else None
+        if re.fullmatch(r"[0-9a-fA-F]*", padded):
+            return bytes.fromhex(padded)
+        return _malformed(call, text)
 
     return map_distinct(one, args, length, pa.binary())
+
+
+def _malformed(call: Call, text: str) -> bytes | None:
+    """NULL, or in ANSI mode the error, for text that holds no bytes."""
+    if call.option("mode") == ANSI:
+        message = f"the text {text!r} cannot be converted to binary"
+        raise EvaluationError("CONVERSION_INVALID_INPUT", message, expression=str(call))
+    return None
 
 
 @function("Bin", result=_STRING)
@@ -140,15 +150,61 @@ def encode_base64(call: Call, args: list[Value], length: int) -> Value:
     return map_distinct(one, args, length, pa.string())
 
 
-@function("UnBase64", result=_BINARY, nullable=True)
+_STRICT = re.compile(r"[A-Za-z0-9+/\s]*(?:=\s*){0,2}")
+
+
+@function("UnBase64", result=_BINARY, nullable=True, moded=True, raises=True)
 def decode_base64(call: Call, args: list[Value], length: int) -> Value:
-    """Characters that are not of the alphabet are passed over."""
+    """Characters that are not of the alphabet are passed over, unless ANSI mode checks the text before."""
+    mode = call.option("mode")
 
     def one(text: str) -> bytes | None:
-        letters = re.sub(r"[^A-Za-z0-9+/]", "", text.split("=")[0])
-        if len(letters) % 4 == 1:
-            return None
-        return base64.b64decode(letters + "=" * (-len(letters) % 4))
+        if mode != LEGACY and not _is_base64(text):
+            return _malformed(call, text)
+        try:
+            return _mime(text)
+        except ValueError as error:
+            message = f"{text!r} is not base64: {error}"
+            raise EvaluationError("CONVERSION_INVALID_INPUT", message, expression=str(call)) from None
+
+    return map_distinct(one, args, length, pa.binary())
+
+
+def _is_base64(text: str) -> bool:
+    if _STRICT.fullmatch(text) is None:
+        return False
+    letters, padding = len(re.sub(r"[\s=]", "", text)), text.count("=")
+    return (letters + padding) % 4 == 0 if padding else letters % 4 != 1
+
+
+def _mime(text: str) -> bytes:
+    """Java's decoder for mail: the first padding ends the data, and no letter may follow."""
+    data, padding, rest = text.partition("=")
+    letters = re.sub(r"[^A-Za-z0-9+/]", "", data)
+    left = len(letters) % 4
+    if left == 1 or (padding and (left == 0 or (left == 2 and not rest.startswith("=")))):
+        raise ValueError("the last unit is not complete")
+    if re.search(r"[A-Za-z0-9+/]", rest):
+        raise ValueError("there is data behind the padding")
+    return base64.b64decode(letters + "=" * (-len(letters) % 4))
+
+
+@function("Base32.encode", result=_STRING)
+def encode_base32(call: Call, args: list[Value], length: int) -> Value:
+    return map_distinct(lambda data: base64.b32encode(data).decode(), args, length, pa.string())
+
+
+@function("UnBase32.decode", result=_BINARY)
+def decode_base32(call: Call, args: list[Value], length: int) -> Value:
+    """Characters that are not of the alphabet are passed over, and so are bits that make no byte, mostly."""
+
+    def one(text: str) -> bytes:
+        letters = re.sub(r"[^A-Za-z2-7]", "", text.split("=")[0]).upper()
+        bits = "".join(f"{'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.index(letter):05b}" for letter in letters)
+        whole = bits[: len(bits) // 8 * 8]
+        data = int(whole, 2).to_bytes(len(whole) // 8, "big") if whole else b""
+        # A single letter that is left over is not passed over: the bits before its last two make a byte.
+        return data + bytes([int(bits, 2) >> 2 & 0xFF]) if len(letters) % 8 == 1 else data
 
     return map_distinct(one, args, length, pa.binary())
 
@@ -159,6 +215,7 @@ _CHARSETS = {
     "ISO-8859-1": "latin-1",
     "UTF-16BE": "utf-16-be",
     "UTF-16LE": "utf-16-le",
+    "UTF-32": "utf-32-be",
 }
 
 

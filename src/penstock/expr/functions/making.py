@@ -25,6 +25,11 @@ __all__: list[str] = []
 _OUT_OF_BOUNDS = "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION"
 
 
+def _micros(seconds: pa.Array) -> pa.Array:
+    """Seconds with six digits behind the point."""
+    return decimals.lowered(seconds, 6) if seconds.type.scale > 6 else decimals.wide(seconds, 6)
+
+
 def _timestamp_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
     if not isinstance(args[5].data_type, t.DecimalType):
         raise UnsupportedQuery("make_timestamp with seconds that are not a decimal")
@@ -47,7 +52,7 @@ def make_timestamp(call: Call, args: list[Value], length: int) -> Value:
     parts = [unpack(as_array(arg, length)) for arg in args[:5]]
     year, month, day, hour, minute = (part.astype(np.int64) for part, _ in parts)
     seconds = as_array(args[5], length)
-    micros = decimals.low_words(seconds.cast(pa.decimal256(76, 6), safe=False))
+    micros = decimals.low_words(_micros(seconds))
     valid = both(*(mask for _, mask in parts), valid_mask(seconds))
     days, good = civil_days(year, month, day)
     good &= (hour >= 0) & (hour < 24) & (minute >= 0) & (minute < 60)
@@ -85,7 +90,7 @@ def _sum(call: Call, args: list[Value], parts: list[Vector], units: list[int], b
 def make_day_time(call: Call, args: list[Value], length: int) -> Value:
     arrays = [as_array(arg, length) for arg in args]
     numbers = [unpack(array)[0] for array in arrays[:3]]
-    micros = decimals.low_words(arrays[3].cast(pa.decimal256(76, 6), safe=False))
+    micros = decimals.low_words(_micros(arrays[3]))
     units = [MICROS_PER_DAY, 3_600 * MICROS_PER_SECOND, 60 * MICROS_PER_SECOND, 1]
     total = _sum(call, list(arrays), [*numbers, micros], units, 64)
     return build(total, both(*(valid_mask(array) for array in arrays)), pa.duration("us"))

@@ -18,7 +18,8 @@ from pyspark.sql import types as t
 from penstock.expr.functions.floats import one_spelling
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import always, same_as_first
-from penstock.expr.functions.vectors import Vector, as_array, both, build, unpack
+from penstock.expr.functions.text_slices import Characters
+from penstock.expr.functions.vectors import Vector, as_array, both, build, fail_where, unpack, valid_mask
 from penstock.expr.nodes import Call, Expr
 
 __all__: list[str] = []
@@ -155,6 +156,47 @@ def shift(call: Call, args: list[Value], length: int) -> Value:
         unsigned = vector.view(f"u{vector.dtype.itemsize}")
         result = (unsigned >> amount.view(unsigned.dtype)).view(vector.dtype)
     return build(np.broadcast_to(result, (length,)), both(valid, distance_valid), args[0].type)
+
+
+@function("BitwiseGet", result=always(t.ByteType()), raises=True)
+def bit_get(call: Call, args: list[Value], length: int) -> Value:
+    """One bit, counted from the lowest one."""
+    (vector, valid), (place, place_valid) = (
+        unpack(as_array(args[0], length)),
+        unpack(as_array(args[1], length)),
+    )
+    outside = (place < 0) | (place >= vector.dtype.itemsize * 8)
+    known = both(valid, place_valid)
+    condition = "INVALID_PARAMETER_VALUE.BIT_POSITION_RANGE"
+    fail_where(outside, known, call, args, condition, "there is no such bit")
+    return build(vector.astype(np.int64) >> np.where(outside, 0, place) & 1, known, pa.int8())
+
+
+_BITMAP = 32_768
+"""Bits in one of Spark's bitmaps."""
+
+
+@function(
+    "BitmapExpressionUtils.bitmapBitPosition",
+    "BitmapExpressionUtils.bitmapBucketNumber",
+    result=always(t.LongType()),
+)
+def bitmap_place(call: Call, args: list[Value], length: int) -> Value:
+    """Of a number its place in a bitmap, and which of the bitmaps it is, counted from 1."""
+    vector, valid = unpack(args[0])
+    with np.errstate(over="ignore"):
+        if call.function.endswith("BucketNumber"):
+            down = (vector + np.fmod(-vector, _BITMAP)) // _BITMAP
+            return build(np.where(vector > 0, (vector - 1) // _BITMAP + 1, down), valid, pa.int64())
+        return build(np.where(vector > 0, vector - 1, -vector) % _BITMAP, valid, pa.int64())
+
+
+@function("BitmapExpressionUtils.bitmapCount", result=always(t.LongType()))
+def bitmap_count(call: Call, args: list[Value], length: int) -> Value:
+    characters = Characters.of(as_array(args[0], length))
+    ones = np.concatenate([[0], np.cumsum(np.bitwise_count(characters.data).astype(np.int64))])
+    offsets = characters.starts[characters.first]
+    return build(ones[offsets[1:]] - ones[offsets[:-1]], valid_mask(characters.array), pa.int64())
 
 
 def _width_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:

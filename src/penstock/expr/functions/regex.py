@@ -20,7 +20,7 @@ from penstock.expr.functions.search import by_pattern
 from penstock.expr.functions.vectors import as_array, constant, is_scalar, map_distinct
 from penstock.expr.nodes import Call, Expr
 
-__all__: list[str] = []
+__all__ = ["java_split"]
 
 _TEXTS = t.ArrayType(t.StringType(), True)
 
@@ -133,6 +133,11 @@ def split(call: Call, args: list[Value], length: int) -> Value:
         return parts.cast(kind)
     regex = java_regex(pattern).python
     return map_distinct(lambda text, limit: _split(regex, text, limit), [args[0], args[2]], length, kind)
+
+
+def java_split(pattern: str, text: str, limit: int) -> list[str]:
+    """A text split at a regular expression, into at most ``limit`` parts if that is positive."""
+    return _split(java_regex(pattern).python, text, limit)
 
 
 def _split(regex: Any, text: str, limit: int) -> list[str]:

@@ -54,6 +54,14 @@ class Rows(Protocol):
         """Only the rows at ``indices``."""
         ...
 
+    def bind(self, parents: Any, variables: Mapping[int, pa.Array]) -> Rows:
+        """One row per parent, a row of these, with values for the variables of a lambda function."""
+        ...
+
+    def variable(self, number: int) -> pa.Array:
+        """The values of a variable that was bound."""
+        ...
+
 
 Kernel = Callable[[Call, list[Value], int], Value]
 """Gets the call, its evaluated arguments (at least one is an array) and the number of rows."""
@@ -74,7 +82,8 @@ class Function:
 
     ``strict`` functions are NULL whenever an argument is; ``nullable`` says more where that is not all:
     ``None`` (as the arguments are), ``True`` (it makes NULLs of its own), ``False`` (never NULL), or a rule.
-    ``moded`` functions depend on the evaluation mode, ``zoned`` ones on the session's time zone.
+    ``moded`` functions depend on the evaluation mode, ``zoned`` ones on the session's time zone, ``keyed``
+    ones on what becomes of a key that stands twice in a map, ``printed`` ones on how Java prints numbers.
     """
 
     name: str
@@ -87,6 +96,8 @@ class Function:
     options: tuple[str, ...] = ()
     moded: bool = False
     zoned: bool = False
+    keyed: bool = False
+    printed: bool = False
 
     def can_be_null(self, args: Sequence[Expr], options: Mapping[str, Any]) -> bool:
         """Whether a call with these arguments can be NULL; True when in doubt."""

@@ -72,9 +72,7 @@ def _round_decimal(call: Call, value: pa.Array, scale: int) -> pa.Array:
     target = to_arrow(call.data_type)
     mode = _DECIMAL_MODES[call.function]
     if scale < 0:
-        value = pa.compute.round(
-            value.cast(pa.decimal256(76, value.type.scale)), ndigits=scale, round_mode=mode
-        )
+        value = decimals.rounded(value, scale, mode)
     result, bad = decimals.fit(value, target.precision, target.scale, mode)
     if bad is not None:
         text = f"the rounded value does not fit {call.data_type.simpleString()}"
@@ -126,8 +124,7 @@ def _round_easily(numbers: Vector, scale: int, mode: str) -> tuple[Vector, Vecto
 
 def _round_integer(call: Call, value: pa.Array, scale: int) -> pa.Array:
     vector, valid = unpack(value)
-    exact = value.cast(pa.decimal128(19, 0)).cast(pa.decimal256(76, 0))
-    rounded = pa.compute.round(exact, ndigits=scale, round_mode=_DECIMAL_MODES[call.function])
+    rounded = decimals.rounded(value.cast(pa.decimal128(19, 0)), scale, _DECIMAL_MODES[call.function])
     words = decimals.low_words(rounded)
     limits = np.iinfo(vector.dtype)
     result, _ = decimals.fit(rounded, MAX_PRECISION, 0)

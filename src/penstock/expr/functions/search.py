@@ -130,6 +130,38 @@ def instr(call: Call, args: list[Value], length: int) -> Value:
     return map_distinct(lambda text, wanted: text.find(wanted) + 1, args, length, pa.int32())
 
 
+@function("StringInstrWithOccurrence", result=_INTEGER, raises=True)
+def instr_occurrence(call: Call, args: list[Value], length: int) -> Value:
+    """The n-th occurrence from a character on; from a negative one, which counts from the end, backwards."""
+
+    def one(text: str, wanted: str, start: int, occurrence: int) -> int:
+        if occurrence < 1:
+            condition = "INVALID_PARAMETER_VALUE.OCCURRENCE"
+            raise EvaluationError(condition, f"there is no occurrence {occurrence}", expression=str(call))
+        if start == 0 or not wanted:
+            return int(not wanted)
+        place = start - 2 if start > 0 else len(text) + start + 1
+        for _ in range(occurrence):
+            place = text.find(wanted, place + 1) if start > 0 else _rfind(text, wanted, place - 1)
+            if place < 0:
+                return 0
+        return place + 1
+
+    return map_distinct(one, args, length, pa.int32())
+
+
+_IN_BYTES: dict[str, Callable[[bytes, bytes], bool]] = {
+    "contains": lambda data, part: part in data,
+    "startsWith": bytes.startswith,
+    "endsWith": bytes.endswith,
+}
+
+
+@function(*(f"ByteArrayMethods.{name}" for name in _IN_BYTES), result=_BOOLEAN)
+def find_bytes(call: Call, args: list[Value], length: int) -> Value:
+    return map_distinct(_IN_BYTES[call.function.partition(".")[2]], args, length, pa.bool_())
+
+
 @function("StringLocate", result=_INTEGER, strict=False)
 def locate(call: Call, args: list[Value], length: int) -> Value:
     """Searches from a character on. A NULL start gives 0, whatever the texts are."""

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
-from penstock.errors import UnsupportedQuery
+from penstock.expr.functions.array_changes import concatenate_arrays
+from penstock.expr.functions.lists import Lists, relist
 from penstock.expr.functions.registry import Value, function
-from penstock.expr.functions.rules import always, same_as_first
+from penstock.expr.functions.rules import always, same_as_first, widest_nullability
 from penstock.expr.functions.text_slices import Characters
 from penstock.expr.functions.vectors import as_array, build, constant, is_scalar, map_distinct, unpack
 from penstock.expr.nodes import Call, Expr
@@ -107,15 +108,18 @@ def _constant_substring(text: pa.Array, position: int, count: int) -> pa.Array:
 def _concat_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
     if not args:
         return t.StringType()
-    if isinstance(args[0].data_type, t.ArrayType):
-        raise UnsupportedQuery("concat of arrays", reason="it is not implemented")
-    return args[0].data_type
+    result = args[0].data_type
+    for arg in args[1:]:
+        result = widest_nullability(result, arg.data_type)
+    return result
 
 
 @function("Concat", result=_concat_type)
 def concatenate(call: Call, args: list[Value], length: int) -> Value:
     if not args:
         return pa.scalar("")
+    if pa.types.is_list(args[0].type):
+        return concatenate_arrays(call, args, length)
     empty = pa.scalar("" if pa.types.is_string(args[0].type) else b"", args[0].type)
     return pc.binary_join_element_wise(*args, empty)
 
@@ -141,11 +145,13 @@ def concatenate_with(call: Call, args: list[Value], length: int) -> Value:
     return pc.if_else(pc.is_valid(separator), result, pa.scalar(None, pa.string()))
 
 
-def _joined(part: Value, separator: Value, length: int) -> pa.Array:
+def _joined(part: Value, separator: Value, length: int, substitute: Value | None = None) -> pa.Array:
     """The strings of each array as one; NULL where there are none, so that it is left out."""
     lists = as_array(part, length)
     kept = pc.list_flatten(lists)
     parents = np.asarray(pc.list_parent_indices(lists))
+    if substitute is not None:
+        kept = pc.coalesce(kept, as_array(substitute, length).take(pa.array(parents)))
     present = np.asarray(pc.is_valid(kept).to_numpy(zero_copy_only=False), np.bool_)
     counts = np.bincount(parents[present], minlength=length)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
@@ -154,18 +160,15 @@ def _joined(part: Value, separator: Value, length: int) -> pa.Array:
     return pc.if_else(pa.array(counts > 0), joined, pa.scalar(None, pa.string()))
 
 
-def _join_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
-    if len(args) > 2:
-        raise UnsupportedQuery("array_join with a replacement of NULLs", advice="Replace the NULLs before")
-    return t.StringType()
-
-
-@function("ArrayJoin", result=_join_type)
+@function("ArrayJoin", result=_STRING)
 def array_join(call: Call, args: list[Value], length: int) -> Value:
-    """The strings of an array with a separator between them; NULLs are left out."""
-    joined = _joined(args[0], args[1], length)
-    known = pc.and_(pc.is_valid(as_array(args[0], length)), pc.is_valid(as_array(args[1], length)))
-    return pc.if_else(known, joined.fill_null(""), pa.scalar(None, pa.string()))
+    """The strings of an array with a separator between them; NULLs are left out or replaced."""
+    joined = _joined(args[0], args[1], length, *args[2:])
+    missing = [pc.is_null(as_array(arg, length)) for arg in args]
+    result = joined.fill_null("")
+    for rows in missing:
+        result = pc.if_else(rows, pa.scalar(None, pa.string()), result)
+    return result
 
 
 _TRIMS = {"StringTrim": pc.utf8_trim, "StringTrimLeft": pc.utf8_ltrim, "StringTrimRight": pc.utf8_rtrim}
@@ -250,13 +253,12 @@ def reverse(call: Call, args: list[Value], length: int) -> Value:
     value = as_array(args[0], length)
     if pa.types.is_string(value.type):
         return pc.utf8_reverse(value)
-    lists = value.flatten()
-    lengths = np.asarray(value.value_lengths().fill_null(0), np.int64)
-    ends = np.cumsum(lengths)
-    index = np.repeat(ends + ends - lengths - 1, lengths) - np.arange(int(lengths.sum()))
-    offsets = pa.array(np.concatenate([[0], ends]).astype(np.int32))
-    mask = value.is_null() if value.null_count else None
-    return pa.ListArray.from_arrays(offsets, lists.take(pa.array(index)), type=value.type, mask=mask)
+    if pa.types.is_binary(value.type):
+        return map_distinct(lambda data: data[::-1], [value], length, pa.binary())
+    lists = Lists(value)
+    ends = np.cumsum(lists.lengths)
+    index = np.repeat(ends + ends - lists.lengths - 1, lists.lengths) - np.arange(int(lists.lengths.sum()))
+    return relist(lists.elements().take(pa.array(index)), lists.lengths, lists.valid, call.data_type)
 
 
 @function("Ascii", result=_INTEGER)

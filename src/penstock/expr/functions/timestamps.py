@@ -28,7 +28,7 @@ from penstock.expr.nodes import Call, Expr
 from penstock.expr.types import to_arrow
 from penstock.expr.zones import is_zone, local_to_utc, offsets, resolve_local, utc_to_local
 
-__all__: list[str] = []
+__all__ = ["on_calendar", "plus_months"]
 
 Micros = npt.NDArray[np.int64]
 
@@ -40,7 +40,7 @@ def _columns(args: list[Value], length: int) -> tuple[list[Micros], Mask | None]
     return [vector.astype(np.int64) for vector, _ in parts], both(*(mask for _, mask in parts))
 
 
-def _on_calendar(
+def on_calendar(
     moments: Micros, data_type: t.DataType, zone: str, change: Callable[[Micros], Micros]
 ) -> Micros:
     """Changes local time and comes back, keeping the offset where the new local time happens twice."""
@@ -50,7 +50,8 @@ def _on_calendar(
     return resolve_local(change(moments + before), zone, before)
 
 
-def _plus_months(local: Micros, months: Micros) -> Micros:
+def plus_months(local: Micros, months: Micros) -> Micros:
+    """Local times some months later, on the last day where the month is too short."""
     days, time = np.divmod(local, MICROS_PER_DAY)
     return add_months(days, months) * MICROS_PER_DAY + time
 
@@ -59,7 +60,7 @@ def _plus_months(local: Micros, months: Micros) -> Micros:
 def add_year_months(call: Call, args: list[Value], length: int) -> Value:
     (moments, months), valid = _columns(args, length)
     kind, zone = call.args[0].data_type, call.option("timezone")
-    result = _on_calendar(moments, kind, zone, lambda local: _plus_months(local, months))
+    result = on_calendar(moments, kind, zone, lambda local: plus_months(local, months))
     return build(result, valid, to_arrow(call.data_type))
 
 
@@ -69,7 +70,7 @@ def _add_day_time(moments: Micros, amount: Micros, data_type: t.DataType, zone: 
     whole = amount - rest
     if not whole.any():
         return moments + rest
-    return _on_calendar(moments, data_type, zone, lambda local: local + whole) + rest
+    return on_calendar(moments, data_type, zone, lambda local: local + whole) + rest
 
 
 @function("TimestampAddInterval", "TimeAdd", result=same_as_first, zoned=True)
@@ -113,11 +114,11 @@ def add_units(call: Call, args: list[Value], length: int) -> Value:
     kind, zone, unit = call.args[1].data_type, call.option("timezone"), str(call.option("unit")).upper()
     if unit in _MONTHS:
         months = quantity * _MONTHS[unit]
-        result = _on_calendar(moments, kind, zone, lambda local: _plus_months(local, months))
+        result = on_calendar(moments, kind, zone, lambda local: plus_months(local, months))
     elif _UNITS[unit] < MICROS_PER_DAY:
         result = moments + quantity * _UNITS[unit]
     else:
-        result = _on_calendar(moments, kind, zone, lambda local: local + quantity * _UNITS[unit])
+        result = on_calendar(moments, kind, zone, lambda local: local + quantity * _UNITS[unit])
     return build(result, valid, to_arrow(call.data_type))
 
 
@@ -190,7 +191,7 @@ def _truncated(moments: Micros, unit: str, kind: t.DataType, zone: str) -> Micro
         return moments - moments % _CUTS[unit]
     if unit in _CLOCK_CUTS:
         size = _CLOCK_CUTS[unit]
-        return _on_calendar(moments, kind, zone, lambda local: local - local % size)
+        return on_calendar(moments, kind, zone, lambda local: local - local % size)
     if unit in PERIODS:
         days = to_local(moments, kind, zone) // MICROS_PER_DAY
         local = truncate_days(days, PERIODS[unit]) * MICROS_PER_DAY

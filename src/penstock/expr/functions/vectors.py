@@ -152,9 +152,16 @@ def _show(value: Value, row: int) -> str:
 
 
 def map_distinct(
-    compute: Callable[..., Any], args: Sequence[Value], length: int, arrow_type: pa.DataType
+    compute: Callable[..., Any],
+    args: Sequence[Value],
+    length: int,
+    arrow_type: pa.DataType,
+    *,
+    nulls: bool = False,
 ) -> pa.Array:
-    """``compute`` applied to each distinct tuple of arguments; a row with a NULL argument is NULL."""
+    """``compute`` applied to each distinct tuple of arguments.
+
+    A row with a NULL argument is NULL, unless ``compute`` wants to see ``nulls``, as None."""
     dictionaries: list[list[Any]] = []
     codes = np.zeros(length, np.int64)
     missing: Mask | None = None
@@ -163,7 +170,7 @@ def map_distinct(
         if isinstance(arg, pa.Scalar):
             dictionaries.append([arg.as_py()])
             continue
-        encoded = pc.dictionary_encode(arg)
+        encoded = pc.dictionary_encode(arg, null_encoding="encode" if nulls else "mask")
         mask = valid_mask(encoded.indices)
         indices = encoded.indices.fill_null(0) if mask is not None else encoded.indices
         dictionaries.append(encoded.dictionary.to_pylist())
