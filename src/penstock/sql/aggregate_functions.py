@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.errors import UnsupportedQuery
 from penstock.expr.nodes import Expr, Literal
@@ -25,9 +25,7 @@ __all__ = [
     "REFUSED",
     "VALUES",
     "any_row_will_do",
-    "arguments",
-    "checked_function",
-    "options",
+    "read_call",
 ]
 
 AGGREGATES: Mapping[str, tuple[str, ...]] = {
@@ -104,7 +102,25 @@ _CONSTANT: Mapping[str, tuple[int, ...]] = {
 _ARRIVAL = "its answer depends on the order in which rows arrive"
 
 
-def checked_function(scope: ImportScope, call: Node, function: Node) -> None:
+class Read(NamedTuple):
+    """What a call of an aggregate function consists of."""
+
+    function: Node
+    args: tuple[Expr, ...]
+    options: tuple[tuple[str, Any], ...]
+    where: Expr | None
+
+
+def read_call(scope: ImportScope, call: Node, child: Imported) -> Read:
+    """An ``AggregateExpression`` over ``child``; raises if its function is not supported in this form."""
+    function, *filters = call.children
+    _check(scope, call, function)
+    args = _arguments(scope, call, function, child)
+    where = scope.expr(filters[0], child.columns) if filters else None
+    return Read(function, args, _options(scope, function), where)
+
+
+def _check(scope: ImportScope, call: Node, function: Node) -> None:
     """Raises if the function of a call is not supported, or not in this form."""
     kind, name = function.kind, function.twin().prettyName()
     if kind not in AGGREGATES:
@@ -120,7 +136,7 @@ def checked_function(scope: ImportScope, call: Node, function: Node) -> None:
         raise _refused(scope, call, name, "the legacy calculation is not supported", advice)
 
 
-def arguments(scope: ImportScope, call: Node, function: Node, child: Imported) -> tuple[Expr, ...]:
+def _arguments(scope: ImportScope, call: Node, function: Node, child: Imported) -> tuple[Expr, ...]:
     """The arguments of a call over its input; an ORDER BY item is the expression it orders by."""
     nodes = [arg.children[0] if arg.kind == "SortOrder" else arg for arg in function.children]
     args = tuple(scope.expr(arg, child.columns) for arg in nodes)
@@ -131,7 +147,7 @@ def arguments(scope: ImportScope, call: Node, function: Node, child: Imported) -
     return args
 
 
-def options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
+def _options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
     """What decides about a call's answer beside its arguments."""
     fields = function.completed
     found = {name: fields.get(name) for name in AGGREGATES[function.kind]}
