@@ -1,6 +1,6 @@
 # One front door. Every verb sets up what it needs, so `make demo` and `make test` work on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench bench-peers clean java
+.PHONY: help setup demo test check bench bench-peers sql-coverage clean java
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO_STATE := penstock-demo
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  Options: make demo STEPS=50 | make test ARGS='-k join' | make bench NAME=latency | make setup PYTHON=python3.12"
 
@@ -45,6 +45,9 @@ bench-peers: setup ## make the environments of the systems we measure ourselves 
 
 bench: setup ## measure against the goals (all of them, or NAME=…)
 	$(BIN)/python -m bench $(or $(NAME),all)
+
+sql-coverage: setup ## write docs/sql-coverage.md: every function of Spark, and the test that proves it
+	$(BIN)/python -m scripts.sql_coverage
 
 clean: ## remove the environment, caches and the demo's state
 	rm -rf $(VENV) $(DEMO_STATE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -104,7 +104,7 @@ def test_addresses_are_taken_apart_as_java_does(checker: Checker) -> None:
     parts = "HOST,PATH,QUERY,REF,PROTOCOL,FILE,AUTHORITY,USERINFO,host"
     checker.check([f"try_parse_url({address},'{part}')" for part in parts.split(",")])
     checker.check([f"try_parse_url({address},'QUERY','k')", f"try_parse_url({address},'HOST','k')"])
-    checker.check("parse_url(concat('http://h/?a=',url_encode(s)),'QUERY','a')")
+    checker.check("parse_url(concat('http://h/?a=',url_encode(s)),'QUERY','a'); try_parse_url(s,'PATH')")
     checker.check(
         "url_encode(s); url_decode(url_encode(s)); try_url_decode(s); try_url_decode(concat('%',s))"
     )

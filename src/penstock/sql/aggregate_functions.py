@@ -81,6 +81,8 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     "KllSketchAggBigint": (_SKETCH, "Use percentile(…), which is exact"),
     "KllSketchAggDouble": (_SKETCH, "Use percentile(…), which is exact"),
     "KllSketchAggFloat": (_SKETCH, "Use percentile(…), which is exact"),
+    "TupleSketchAggDouble": (_SKETCH, "Use count(DISTINCT …) and sum(…), which are exact"),
+    "TupleSketchAggInteger": (_SKETCH, "Use count(DISTINCT …) and sum(…), which are exact"),
     "ApproxTopK": (_SKETCH, "Use count(*) with GROUP BY, which is exact"),
     "ApproxTopKAccumulate": (_SKETCH, "Use count(*) with GROUP BY, which is exact"),
     "HistogramNumeric": (

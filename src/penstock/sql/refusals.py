@@ -73,6 +73,8 @@ NOT_REPEATABLE: dict[str, tuple[str, str, str]] = {
                 "CurrentCatalog": "current_catalog()",
                 "CurrentDatabase": "current_database()",
                 "CurrentTimeZone": "current_timezone()",
+                "CurrentPath": "current_path()",
+                "SparkVersion": "version()",
             },
         ),
     )

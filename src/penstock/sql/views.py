@@ -73,7 +73,9 @@ def import_view(
     """
     text = query if isinstance(query, str) else None
     frame = view_frame(planning, name, query, columns=columns, line=line, column=column)
-    schema = StructType([StructField(f.name, f.dataType, f.nullable) for f in frame.schema.fields])
+    with translated_errors():
+        fields = frame.schema.fields
+    schema = StructType([StructField(f.name, f.dataType, f.nullable) for f in fields])
     check_columns(schema, f"view {name}")
     for item in schema.fields:
         plain_type(item.dataType, f"{item.name} of view {name}")
