@@ -46,8 +46,9 @@ bench-peers: setup ## make the environments of the systems we measure ourselves 
 bench: setup ## measure against the goals (all of them, or NAME=…)
 	$(BIN)/python -m bench $(or $(NAME),all)
 
-sql-coverage: setup ## write docs/sql-coverage.md: every function of Spark, and the test that proves it
+sql-coverage: setup ## write docs/sql-coverage.md and docs/sql-refused.md from the tests that prove them
 	$(BIN)/python -m scripts.sql_coverage
+	$(BIN)/python -m tests.sql.refused_page
 
 clean: ## remove the environment, caches and the demo's state
 	rm -rf $(VENV) $(DEMO_STATE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
