@@ -10,13 +10,13 @@ expression where it did not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.errors import UnsupportedQuery
 from penstock.sql.tree import Node
 
-__all__ = ["check_repeatable", "place_of", "refuse_expression", "refuse_plan", "text_of"]
+__all__ = ["check_repeatable", "place_of", "refuse_expression", "refuse_plan", "text_of", "text_of_order"]
 
 _CLOCK_ADVICE = "Keep the time in a column of an input table and compare with that"
 _RANDOM_ADVICE = "Draw the value outside and store it in a column of an input table"
@@ -84,6 +84,7 @@ NOT_REPEATABLE: dict[str, tuple[str, str, str]] = {
 _SPECIAL_TIMES = ("now", "today", "tomorrow", "yesterday")
 _CLASS = re.compile(r'"class":"[\w.$]*?(\w+)"')
 _SPECIAL_VALUE = re.compile(rf'"value":"\s*(?:{"|".join(_SPECIAL_TIMES)})', re.IGNORECASE)
+_ORDER_BY = re.compile(r"ORDER\s+BY\s+(.*)", re.IGNORECASE | re.DOTALL)
 _SPECIAL_LITERAL = re.compile(
     rf"\b(?:date|timestamp(?:_ntz|_ltz)?)\s*'\s*({'|'.join(_SPECIAL_TIMES)})\b[^']*'", re.IGNORECASE
 )
@@ -145,6 +146,14 @@ def refuse_expression(node: Node, view: str) -> None:
 def text_of(node: Node) -> str:
     """An expression as the query spells it, or Catalyst's SQL for it."""
     return _snippet(node.twin().origin()) or _shortened(node.twin().sql())
+
+
+def text_of_order(keys: Sequence[Node]) -> str:
+    """The keys of an ORDER BY as the query spells them. Keys that Spark had to compute below the sort, such
+    as aggregates, carry the whole clause as their text."""
+    texts = [text_of(key) for key in keys]
+    clauses = [match[1] for text in texts if (match := _ORDER_BY.match(text))]
+    return clauses[0] if clauses else ", ".join(texts)
 
 
 def place_of(node: Node, view: str) -> str:

@@ -12,7 +12,7 @@ from penstock.expr.nodes import Call, Column, Expr
 from penstock.sql.imported import Imported, ImportScope, conjunction, conjuncts, rebound, substituted
 from penstock.sql.joining import filtered
 from penstock.sql.plan import Field, Plan, Project, Scan, SortKey, Union, Values
-from penstock.sql.refusals import place_of, text_of
+from penstock.sql.refusals import place_of, text_of_order
 from penstock.sql.tree import Node
 
 __all__ = [
@@ -204,7 +204,7 @@ def import_sort(scope: ImportScope, node: Node) -> Imported:
     if not node.fields["global"]:
         return child
     keys = sort_keys(scope, node, child)
-    return replace(child, order=keys, order_text=", ".join(map(text_of, node.expressions("order"))))
+    return replace(child, order=keys, order_text=text_of_order(node.expressions("order")))
 
 
 def sort_keys(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKey, ...]:

@@ -21,6 +21,7 @@ from penstock.expr.functions import lookup
 from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.sql.aggregate_functions import VALUES, read_call
 from penstock.sql.imported import Imported, ImportScope, column, normalised, own_reference
+from penstock.sql.limits import limit_order, sorted_below
 from penstock.sql.plan import Field, SortKey, TopK, Window, WindowCall, WindowFrame
 from penstock.sql.refusals import place_of, text_of
 from penstock.sql.relational import object_name, projected, unaliased
@@ -34,16 +35,18 @@ _RANKINGS = frozenset({"RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDis
 
 def import_window(scope: ImportScope, node: Node) -> Imported:
     """``Window``."""
-    child = scope.plan(node.children[0])
+    below, hidden = sorted_below(node)
+    child = scope.plan(below)
     keys = tuple(scope.expr(item, child.columns) for item in node.expressions("partitionSpec"))
-    split = _Split(scope, child, _order(scope, node, child))
+    split = _Split(scope, child, _order(scope, node, child) or limit_order(node, child))
     outputs = node.expressions("windowExpressions")
     exprs = tuple(split.output(output) for output in outputs)
     fields = tuple(Field(_name(call), call.data_type, call.nullable) for call in split.calls)
     plan = Window((*child.plan.schema, *fields), child.plan, keys, split.order, tuple(split.calls))
-    names = (*(field.name for field in child.plan.schema), *(str(item.fields["name"]) for item in outputs))
-    through = tuple(column(i, field) for i, field in enumerate(child.plan.schema))
-    ids = (*child.ids, *(output.expression_id for output in outputs))
+    kept = [i for i, id_ in enumerate(child.ids) if id_ not in hidden]
+    through = tuple(column(i, child.plan.schema[i]) for i in kept)
+    names = (*(expr.name for expr in through), *(str(item.fields["name"]) for item in outputs))
+    ids = (*(child.ids[i] for i in kept), *(output.expression_id for output in outputs))
     return projected(Imported(plan, ()), (*through, *exprs), names, ids)
 
 

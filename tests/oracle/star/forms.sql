@@ -24,6 +24,9 @@ SELECT c.shopper_id FROM shoppers c WHERE EXISTS (SELECT 1 FROM (SELECT shopper_
 -- name: form_scalar_order_limit
 SELECT p.shop_id, (SELECT s.good_id FROM till_sales s WHERE s.shop_id = p.shop_id ORDER BY s.paid DESC NULLS LAST, s.ticket, s.good_id LIMIT 1) AS best FROM shops p
 
+-- name: form_lateral_order_hidden
+SELECT p.shop_id, l.good_id FROM shops p LEFT JOIN LATERAL (SELECT s.good_id FROM till_sales s WHERE s.shop_id = p.shop_id ORDER BY s.paid * s.qty DESC, s.ticket, s.good_id LIMIT 2) AS l ON true
+
 -- name: form_not_in_correlated
 SELECT s.ticket, s.good_id FROM till_sales s WHERE s.shopper_id NOT IN (SELECT r.shopper_id FROM till_returns r WHERE r.shop_id = s.shop_id)
 
