@@ -41,6 +41,24 @@ def test_a_query_is_refused_with_this_message(shop: Shop, query: str, expected: 
     assert str(caught.value).splitlines()[0] == expected
 
 
+def test_an_order_by_columns_that_are_not_there_is_left_out_and_said(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    view = import_view(
+        shop.planning, "v", "SELECT customer FROM orders GROUP BY customer ORDER BY sum(amount)"
+    )
+    assert view.order_by == ()
+    assert "ORDER BY sum(amount)" in caplog.text
+
+
+def test_a_limit_over_one_row_needs_no_order(shop: Shop) -> None:
+    import_view(
+        shop.planning,
+        "v",
+        "SELECT id, (SELECT max(name) FROM customers c WHERE c.id = o.customer LIMIT 1) AS n FROM orders o",
+    )
+
+
 def test_the_page_of_refused_constructs_is_made_from_these_cases() -> None:
     assert PAGE.read_text(encoding="utf-8") == page_text(), "run make sql-coverage"
 

@@ -9,6 +9,7 @@ a difference is a bug of ours and is said so rather than computed with.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,8 @@ from penstock.sql.schemas import same_types
 from penstock.sql.tree import Node
 
 __all__ = ["IMPORTERS", "Importer", "import_plan"]
+
+_log = logging.getLogger(__name__)
 
 IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "LogicalRDD": relational.import_relation,
@@ -144,11 +147,11 @@ def import_plan(importer: Importer, node: Node, schema: StructType) -> tuple[Pla
             advice="Split it into several views",
         ) from None
     if imported.order_text and not imported.order:
-        raise UnsupportedQuery(
-            f"ORDER BY {imported.order_text}",
-            place=f"view {importer.view}",
-            reason="a view is sorted when it is read, by the columns it has",
-            advice="Add the column to the SELECT list or leave the ORDER BY out",
+        _log.warning(
+            "view %s is read in no particular order: ORDER BY %s goes by columns it does not have; "
+            "add them to the SELECT list to have it sorted when it is read",
+            importer.view,
+            imported.order_text,
         )
     _check_types(importer.view, imported.plan, schema)
     return imported.plan, imported.order

@@ -140,6 +140,26 @@ def _counts_as_they_come(node: Node) -> bool:
     )
 
 
-def limit_order(node: Node, child: Imported) -> tuple[SortKey, ...]:
+def limit_order(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKey, ...]:
     """The order in which a Window without one counts rows."""
-    return child.order if _counts_as_they_come(node) else ()
+    if not _counts_as_they_come(node):
+        return ()
+    if not child.order and not _one_each(node):
+        raise UnsupportedQuery(
+            "LIMIT without ORDER BY in a correlated subquery",
+            place=f"view {scope.view}",
+            reason="which rows it keeps is left to chance",
+            advice="Add an ORDER BY below it",
+        )
+    return child.order
+
+
+def _one_each(node: Node) -> bool:
+    """Whether a Window's partitions have one row each: it is over an aggregate, whose groups are the outer rows'
+    and no smaller ones of its own."""
+    below = node.children[0]
+    while below.kind == "Project":
+        below = below.children[0]
+    if below.kind != "Aggregate":
+        return False
+    return len(below.expressions("groupingExpressions")) <= len(node.expressions("partitionSpec"))

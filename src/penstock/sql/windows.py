@@ -38,7 +38,7 @@ def import_window(scope: ImportScope, node: Node) -> Imported:
     below, hidden = sorted_below(node)
     child = scope.plan(below)
     keys = tuple(scope.expr(item, child.columns) for item in node.expressions("partitionSpec"))
-    split = _Split(scope, child, _order(scope, node, child) or limit_order(node, child))
+    split = _Split(scope, child, _order(scope, node, child) or limit_order(scope, node, child))
     outputs = node.expressions("windowExpressions")
     exprs = tuple(split.output(output) for output in outputs)
     fields = tuple(Field(_name(call), call.data_type, call.nullable) for call in split.calls)
