@@ -155,11 +155,13 @@ def limit_order(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKe
 
 
 def _one_each(node: Node) -> bool:
-    """Whether a Window's partitions have one row each: it is over an aggregate, whose groups are the outer rows'
-    and no smaller ones of its own."""
-    below = node.children[0]
-    while below.kind == "Project":
-        below = below.children[0]
-    if below.kind != "Aggregate":
-        return False
-    return len(below.expressions("groupingExpressions")) <= len(node.expressions("partitionSpec"))
+    """Whether a Window's partitions have one row each, because it is over an aggregate that has the groups of
+    the outer rows and none of its own (joined with these, where groups without rows have an answer too)."""
+    keys = len(node.expressions("partitionSpec"))
+
+    def one_row(below: Node) -> bool:
+        if below.kind == "Aggregate":
+            return len(below.expressions("groupingExpressions")) <= keys
+        return below.kind in ("Project", "Join") and all(map(one_row, below.children))
+
+    return one_row(node.children[0])
