@@ -25,7 +25,7 @@ SEED = int(os.environ.get("PENSTOCK_ORACLE_SEED", "1"))
 @pytest.mark.timeout(7200 if FULL else 900)
 def test_every_report_over_the_star_equals_batch_spark_after_every_step(spark: SparkSession) -> None:
     tables = read_tables((HERE / "star.sql").read_text(encoding="utf-8"))
-    queries = closed(QUERIES, QUERIES[:: 1 if FULL else 6])
+    queries = closed(QUERIES, QUERIES[:: 1 if FULL else 8])
     steps, configurations = (20, [Config(1), Config(2), Config(3)]) if FULL else (3, [Config(2)])
     report = check(spark, tables, queries, steps, configurations=configurations, seed=SEED)
     assert report.comparisons == len(queries) * steps * len(configurations)
