@@ -166,13 +166,14 @@ def _options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
 def _pivot_values(scope: ImportScope, function: Node) -> Iterator[Any]:
     """The values that PIVOT makes columns of, which Catalyst keeps in no form but its own."""
     values = function.twin().pivotColumnValues()
-    kind = json.loads(function.twin().pivotColumn().dataType().json())
+    live_type = function.twin().pivotColumn().dataType()
+    kind = json.loads(live_type.json())
     for value in (values.apply(i) for i in range(values.size())):
         text = str(value).lower() if isinstance(value, bool) else value
         if text is not None and not isinstance(text, str):
             text = str(text.toString()) if hasattr(text, "toString") else str(text)
         fields = {"class": "Literal", "num-children": 0, "value": text, "dataType": kind}
-        literal = scope.expr(Node("Literal", fields, (), partial(_Held, value)), {})
+        literal = scope.expr(Node("Literal", fields, (), partial(_Held, value, live_type)), {})
         assert isinstance(literal, Literal)
         yield literal.value
 
@@ -182,10 +183,15 @@ class _Held:
     """A value where a live literal is asked for its own."""
 
     held: Any
+    kind: Any
 
     def value(self) -> Any:
         """The value."""
         return self.held
+
+    def dataType(self) -> Any:  # noqa: N802 - Catalyst's name
+        """The value's type, as Catalyst's object."""
+        return self.kind
 
 
 def any_row_will_do(
