@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import types as t
 
 from penstock.errors import EvaluationError
-from penstock.expr import evaluate
+from penstock.expr import Call, Literal, evaluate
 from tests.expr.checker import Checker
 
 
@@ -90,7 +91,9 @@ def test_arrays_have_an_order(checker: Checker) -> None:
         array(k,i4)=array(i4,k); array(k,1)<array(i4,1); array(s)>=array(s2); array(f8)=array(f8b);
         split(s,'')<split(s2,''); struct(array(k),s)=struct(array(i4),s2);
         array(k) <=> if(b,array(i4),null); array(array(k))>array(array(i4)); array(k) in (array(1),array(i4));
-        greatest(array(k),array(i4)); least(array(s),array(s2)); array(k)=array(1,2); array(1)<>array(k)
+        greatest(array(k),array(i4)); array(1)=array(1); struct(1,2)<struct(1,k);
+        named_struct('a',1,'b',2) in (named_struct('a',1,'b',1),named_struct('a',1,'b',2));
+        least(array(s),array(s2)); array(k)=array(1,2); array(1)<>array(k)
         """
     )
 
@@ -131,3 +134,12 @@ def test_what_cannot_be_built_is_an_error(checker: Checker, expression: str, mes
     ((expr,),) = checker.plan([expression])
     with pytest.raises(EvaluationError, match=message):
         evaluate(expr, checker.columns(), len(checker.samples))
+
+
+def test_constants_of_nested_types_are_compared() -> None:
+    kind = t.StructType([t.StructField("a", t.IntegerType()), t.StructField("b", t.IntegerType())])
+    one, two = Literal(kind, False, (1, 1)), Literal(kind, False, (1, 2))
+    found = Call(t.BooleanType(), True, "In", (two, one, two))
+    assert evaluate(found, [], 3).to_pylist() == [True] * 3
+    lists = [Literal(t.ArrayType(t.IntegerType()), False, value) for value in ((1,), (1, None))]
+    assert evaluate(Call(t.BooleanType(), True, "LessThan", tuple(lists)), [], 2).to_pylist() == [True] * 2

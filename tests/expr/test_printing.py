@@ -45,6 +45,22 @@ def test_format_number_groups_and_rounds(checker: Checker) -> None:
     )
 
 
+def test_patterns_of_digits(checker: Checker) -> None:
+    checker.check(
+        """
+        try_to_number(num,'S9999999999.99'); try_to_number(num,'999'); try_to_number(num,'000');
+        to_number(to_char(abs(k)+1,'999'),'999'); to_char(dec,'S9,999,999.99'); to_char(k,'999MI');
+        to_char(n,'9.99'); to_char(i4,'$99,999PR'); to_char(mid,'0000.0000'); to_varchar(k,'99')
+        """
+    )
+    formats = ["$9,999.99S", "MI$9G999D99", "000.00", "9,099", "S09", "$0,000.00PR", "9,9,9"]
+    checker.check([f"to_char(dec,'{form}')" for form in formats])
+    checker.check(
+        [f"try_to_number(to_char(mid,'{form}'),'{form}')" for form in formats]
+        + [f"try_to_number(num,'{form}')" for form in formats]
+    )
+
+
 def test_floats_print_as_in_java(checker: Checker) -> None:
     checker.check("cast(f8 as string); cast(f4 as string); cast(f8b as string)")
     checker.check(
@@ -146,6 +162,7 @@ def test_what_fails_is_null_in_try_functions(checker: Checker) -> None:
         ("parse_url(s,'HOST')", "'a b' AS s", "INVALID_URL"),
         ("hmac(s,s2,s)", "'a' AS s, 'b' AS s2", "INVALID_PARAMETER_VALUE.HMAC_ALGORITHM"),
         ("validate_utf8(bin)", "x'ff' AS bin", "INVALID_UTF8_STRING"),
+        ("to_number(s,'999')", "'a' AS s", "INVALID_FORMAT.MISMATCH_INPUT"),
         ("instr(s,s2,1,k)", "'a' AS s, 'a' AS s2, 0 AS k", "INVALID_PARAMETER_VALUE.OCCURRENCE"),
     ],
 )

@@ -75,7 +75,21 @@ def test_time_zones_and_unix_time(checker: Checker) -> None:
         convert_timezone('America/Los_Angeles','Asia/Kolkata',ntz); unix_timestamp(ts);
         unix_timestamp(d); to_unix_timestamp(ts); unix_seconds(ts); unix_millis(ts); unix_micros(ts);
         timestamp_seconds(i4); timestamp_millis(i4); timestamp_micros(i8); from_unixtime(i4);
-        from_unixtime(i4,'yyyy-DDD')
+        from_unixtime(i4,'yyyy-DDD'); timestamp_seconds(f8); timestamp_seconds(f4); timestamp_seconds(dec);
+        timestamp_seconds(small*10)
+        """
+    )
+
+
+def test_buckets_of_time(checker: Checker) -> None:
+    checker.check(
+        """
+        time_bucket(interval 1 day,ts); time_bucket(interval 7 day,ts); time_bucket(interval 15 minutes,ts);
+        time_bucket(interval 5 hours,ts); time_bucket(interval 1 month,ts); time_bucket(interval 3 month,ts);
+        time_bucket(interval 2 year,ts); time_bucket(interval 7 day,ntz); time_bucket(interval 1 month,ntz);
+        time_bucket(interval 90 minutes,ntz); time_bucket(interval 1 day,ts,timestamp'2024-01-01 06:30:00');
+        time_bucket(interval 2 month,ts,timestamp'2024-01-31 06:00:00');
+        time_bucket(interval 1 month,ntz,timestamp_ntz'2020-02-29 12:00:00')
         """
     )
 
@@ -146,6 +160,8 @@ def test_legacy_mode_gives_null_for_what_does_not_exist(checker: Checker) -> Non
         ("next_day(d,s)", "date'2024-01-01' AS d, 'xx' AS s", "ILLEGAL_DAY_OF_WEEK"),
         ("add_months(d,i4)", "date'2024-01-01' AS d, 2147483647 AS i4", "ARITHMETIC_OVERFLOW"),
         ("dt/k", "interval 1 day AS dt, 0 AS k", "INTERVAL_DIVIDED_BY_ZERO"),
+        ("timestamp_seconds(i8)", "9223372036854775807 AS i8", "DATETIME_OVERFLOW"),
+        ("timestamp_seconds(mid)", "84992217416598.4694BD AS mid", "DATETIME_OVERFLOW"),
     ],
 )
 def test_the_error_is_the_one_of_spark(

@@ -57,10 +57,8 @@ def _is_struct(value: Value) -> bool:
 
 def equal(left: Value, right: Value) -> Value:
     """``left = right``; NULL where either is."""
-    if _is_struct(left):
-        return _struct_equal(left, right)
-    if pa.types.is_list(left.type):
-        return _by_rank(left, right, np.equal)
+    if pa.types.is_nested(left.type):
+        return _nested(left, right, _struct_equal if _is_struct(left) else _list_equal)
     result = pc.equal(left, right)
     if _has_nan(left) and _has_nan(right):
         result = pc.or_(result, pc.and_(pc.is_nan(left), pc.is_nan(right)))
@@ -69,10 +67,8 @@ def equal(left: Value, right: Value) -> Value:
 
 def less(left: Value, right: Value) -> Value:
     """``left < right``; NULL where either is."""
-    if _is_struct(left):
-        return _struct_less(left, right)
-    if pa.types.is_list(left.type):
-        return _by_rank(left, right, np.less)
+    if pa.types.is_nested(left.type):
+        return _nested(left, right, _struct_less if _is_struct(left) else _list_less)
     result = pc.less(left, right)
     if _has_nan(right):
         result = pc.or_(result, pc.and_(pc.is_nan(right), pc.invert(pc.is_nan(left))))
@@ -94,10 +90,16 @@ def _is_null(value: Value) -> Value:
     return pa.scalar(not value.is_valid) if isinstance(value, pa.Scalar) else pc.is_null(value)
 
 
-def _fields(left: Value, right: Value) -> list[tuple[pa.Array, pa.Array]]:
-    length = len(left) if not isinstance(left, pa.Scalar) else len(right)
-    pairs = zip(as_array(left, length).flatten(), as_array(right, length).flatten(), strict=True)
-    return list(pairs)
+def _nested(left: Value, right: Value, compare: Callable[[pa.Array, pa.Array], Value]) -> Value:
+    """Nested values compared as arrays; two constants are arrays of one row."""
+    if isinstance(left, pa.Scalar) and isinstance(right, pa.Scalar):
+        return as_array(compare(as_array(left, 1), as_array(right, 1)), 1)[0]
+    length = len(right) if isinstance(left, pa.Scalar) else len(left)
+    return compare(as_array(left, length), as_array(right, length))
+
+
+def _fields(left: pa.Array, right: pa.Array) -> list[tuple[pa.Array, pa.Array]]:
+    return list(zip(left.flatten(), right.flatten(), strict=True))
 
 
 def _both_valid(left: Value, right: Value, result: Value) -> Value:
@@ -105,11 +107,18 @@ def _both_valid(left: Value, right: Value, result: Value) -> Value:
     return pc.if_else(known, result, pa.scalar(None, pa.bool_()))
 
 
-def _by_rank(left: Value, right: Value, compare: Callable[..., Any]) -> Value:
+def _by_rank(left: pa.Array, right: pa.Array, compare: Callable[..., Any]) -> Value:
     """Arrays are compared by rank, for there is no kernel that compares them."""
-    length = len(right) if isinstance(left, pa.Scalar) else len(left)
-    sides = [as_array(side, length) for side in (left, right)]
-    return build(compare(*rank_together(sides)), both(*map(valid_mask, sides)), pa.bool_())
+    ranks = rank_together([left, right])
+    return build(compare(*ranks), both(valid_mask(left), valid_mask(right)), pa.bool_())
+
+
+def _list_equal(left: pa.Array, right: pa.Array) -> Value:
+    return _by_rank(left, right, np.equal)
+
+
+def _list_less(left: pa.Array, right: pa.Array) -> Value:
+    return _by_rank(left, right, np.less)
 
 
 def _struct_equal(left: Value, right: Value) -> Value:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.expr.functions.vectors import Mask, build, map_distinct, unpack
+from penstock.expr.functions.vectors import Mask, map_distinct, unpack
 
 __all__ = ["digits_of", "float_to_text", "java_double"]
 
@@ -90,5 +90,10 @@ def _scientific(text: str, single: bool) -> str:
 
 
 def java_double(number: float, *, shortest: bool) -> str:
-    """One double as Java prints it."""
-    return str(float_to_text(build(np.array([number]), None, pa.float64()), shortest=shortest)[0].as_py())
+    """One double as Java prints it: the same as above, without a column."""
+    magnitude = abs(number)
+    if magnitude == 0 or 1e-3 <= magnitude < 1e7:
+        return repr(number)
+    if not shortest and 2.0**53 <= magnitude < 2.0**63:
+        return _scientific(str(_whole(np.array([number]), 53)[0]), single=False)
+    return _scientific(repr(number), single=False)
