@@ -37,10 +37,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace) -> Result:
-    """Alternates steps and empty jobs."""
+    """One worker beside a job of one task, which is what is judged; then two workers, who also exchange."""
+    rows: list[dict[str, object]] = []
+    ratios = []
+    for workers in (1, 2):
+        steps, empty = _alternating(workers)
+        ratios.append(float(np.median(steps) / np.median(empty)))
+        for what, times in (
+            (f"step of 100 rows, workers: {workers}", steps),
+            ("empty one-task Spark job", empty),
+        ):
+            row = {"what": what, "p50 ms": float(np.median(times)), "p99 ms": float(np.percentile(times, 99))}
+            rows.append({**row, "x job": float(np.median(times) / np.median(empty))})
+    return Result(
+        "latency",
+        "Step of 100 rows through a three-way join and an aggregate, against an empty Spark job",
+        ratios[0],
+        GOAL,
+        "x",
+        rows,
+        notes=[
+            "judged with one worker, as the job has one task",
+            "the empty job is counted in the JVM, without a Python worker",
+            "steps include their commits",
+        ],
+    )
+
+
+def _alternating(workers: int) -> tuple[np.ndarray, np.ndarray]:
+    """Milliseconds of steps and of empty jobs, taken in turns."""
     rng = np.random.default_rng(7)
     with tempfile.TemporaryDirectory(prefix="penstock-latency-") as folder:
-        pipe = ps.Pipeline("latency", storage=Path(folder))
+        pipe = ps.Pipeline("latency", storage=Path(folder), workers=workers)
         pipe.sql(SCRIPT)
         context = pipe.spark.sparkContext
         with pipe.run() as run:
@@ -64,20 +92,7 @@ def run(_: argparse.Namespace) -> Result:
                 context._jsc.sc().range(0, 1, 1, 1).count()
                 empty.append((time.perf_counter() - started) * 1000)
             run.kill()
-    ours, theirs = np.array(steps[WARM_UP:]), np.array(empty[WARM_UP:])
-    rows = [
-        {"what": name, "p50 ms": float(np.median(times)), "p99 ms": float(np.percentile(times, 99))}
-        for name, times in (("step of 100 rows", ours), ("empty one-task Spark job", theirs))
-    ]
-    return Result(
-        "latency",
-        "Step of 100 rows through a three-way join and an aggregate, against an empty Spark job",
-        float(np.median(ours) / np.median(theirs)),
-        GOAL,
-        "x",
-        rows,
-        notes=["the empty job is counted in the JVM, without a Python worker", "steps include their commits"],
-    )
+    return np.array(steps[WARM_UP:]), np.array(empty[WARM_UP:])
 
 
 def _orders(rng: np.random.Generator, ids: np.ndarray) -> pa.Table:
