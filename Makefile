@@ -1,6 +1,6 @@
 # One front door. Every verb sets up what it needs, so `make demo` and `make test` work on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench sql-coverage clean java
+.PHONY: help setup demo test check bench bench-peers sql-coverage clean java
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -37,11 +37,18 @@ check: setup ## style, types, layering, and every example in README and docs
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/docs
 
+bench-peers: setup ## make the environments of the systems we measure ourselves beside
+	@for peer in duckdb; do \
+		[ -x artifacts/peers/$$peer/bin/python ] || $(BIN)/python -m venv artifacts/peers/$$peer; \
+		artifacts/peers/$$peer/bin/python -m pip install --quiet --disable-pip-version-check $$peer pyarrow; \
+	done
+
 bench: setup ## measure against the goals (all of them, or NAME=…)
 	$(BIN)/python -m bench $(or $(NAME),all)
 
-sql-coverage: setup ## write docs/sql-coverage.md: every function of Spark, and the test that proves it
+sql-coverage: setup ## write docs/sql-coverage.md and docs/sql-refused.md from the tests that prove them
 	$(BIN)/python -m scripts.sql_coverage
+	$(BIN)/python -m tests.sql.refused_page
 
 clean: ## remove the environment, caches and the demo's state
 	rm -rf $(VENV) $(DEMO_STATE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

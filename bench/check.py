@@ -55,12 +55,12 @@ class Subject:
         return Subject(self.name, self.what, self.tables, chosen, self.steps, self.notes)
 
 
-def add_check_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that all checks share."""
+def add_check_arguments(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """The options that all checks share. Where a check is not ``required`` the alternative is to measure."""
     parser.add_argument(
         "--check",
         action="store_true",
-        required=True,
+        required=required,
         help="compare every view with batch Spark after every step; exits 1 on any difference",
     )
     parser.add_argument("--steps", type=int, default=20, help="steps after the first load (default 20)")

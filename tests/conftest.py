@@ -23,6 +23,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.python.daemon.module", "penstock.spark.daemon")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

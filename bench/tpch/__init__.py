@@ -6,6 +6,7 @@ import argparse
 
 from bench.check import Subject, add_check_arguments, check_as_asked, session
 from bench.report import Result
+from bench.tpch import speed
 from bench.tpch.data import generated, queries, tables
 from bench.tpch.refresh import Refresh, first_load
 
@@ -14,12 +15,18 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command line."""
-    add_check_arguments(parser)
+    add_check_arguments(parser, required=False)
+    parser.add_argument(
+        "--refresh", default="0.001", help="shares of the orders that change, as in 0.0001,0.001,0.01,0.1"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="timed runs of everything (default 5)")
     parser.add_argument("--scale", type=float, default=0.01, help="TPC-H's scale factor (default 0.01)")
 
 
-def run(arguments: argparse.Namespace) -> Result:
-    """Checks all views."""
+def run(arguments: argparse.Namespace) -> Result | list[Result]:
+    """Checks all views, or measures them."""
+    if not arguments.check:
+        return speed.run(arguments)
     spark = session(arguments)
     contents = generated(arguments.scale)
     refresh = Refresh(tables(), contents, seed=arguments.seed)

@@ -22,7 +22,7 @@ from bench.tpch import rows
 from penstock.oracle import Query, read_tables
 from penstock.pipeline.tables import TableSchema
 
-__all__ = ["as_batch", "generated", "queries", "small", "tables"]
+__all__ = ["as_batch", "folder_of", "generated", "queries", "small", "tables"]
 
 _HERE = Path(__file__).parent
 _CACHE = _HERE.parent.parent / "artifacts" / "tpch"
@@ -48,9 +48,14 @@ def as_batch(table: TableSchema, columns: Mapping[str, pa.Array]) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(arrays, schema=table.arrow_schema)
 
 
+def folder_of(scale: float) -> Path:
+    """Where the tables of a scale lie as Parquet files, once they have been made."""
+    return _CACHE / f"{scale:g}"
+
+
 def generated(scale: float) -> dict[str, pa.RecordBatch]:
     """The tables at a scale, from the cache or made now."""
-    folder = _CACHE / f"{scale:g}"
+    folder = folder_of(scale)
     if not folder.exists():
         _generate(scale, folder)
     batches = {}

@@ -53,13 +53,20 @@ class Refresh:
 
     def step(self) -> Step:
         """The next step."""
-        deleted = self._delete_orders()
+        deleted = self._delete_orders(self._size)
         replaced = self._replace_orders()
-        added = self._add_orders()
+        added = self._add_orders(self._size)
         return (*deleted, *replaced, *added, *self._update_others())
 
-    def _delete_orders(self) -> list[Change]:
-        chosen = self._some(len(self._orders), self._size)
+    def orders_only(self, share: float) -> Step:
+        """A step in which that share of the orders changes with their lines: half are new, half deleted."""
+        size = max(1, round(share * len(self._orders) / 2))
+        deleted = self._delete_orders(size)
+        self._back = np.array([], np.int64)
+        return (*deleted, *self._add_orders(size))
+
+    def _delete_orders(self, size: int) -> list[Change]:
+        chosen = self._some(len(self._orders), size)
         keys, lines = self._orders[chosen], self._lines[chosen]
         self._orders, self._lines = np.delete(self._orders, chosen), np.delete(self._lines, chosen)
         self._back, self._gone = self._gone, keys[: len(keys) // 3]
@@ -74,9 +81,9 @@ class Refresh:
         chosen = self._some(len(self._orders), max(1, self._size // 4))
         return self._write_orders("upsert", self._orders[chosen], self._lines[chosen])
 
-    def _add_orders(self) -> list[Change]:
-        fresh = self._next_key + np.arange(self._size)
-        self._next_key += self._size
+    def _add_orders(self, size: int) -> list[Change]:
+        fresh = self._next_key + np.arange(size)
+        self._next_key += size
         keys = np.concatenate((self._back, fresh))
         lines = rows.line_counts(self._rng, len(keys))
         self._orders = np.concatenate((self._orders, keys))

@@ -151,3 +151,20 @@ def test_a_second_demo_goes_on_from_the_first(folder: Path) -> None:
 def test_the_demo_prints_its_script(folder: Path) -> None:
     script = _succeeds("demo", "--sql")
     assert script.count("CREATE MATERIALIZED VIEW") == 5 and script.count("CREATE TABLE") == 4
+
+
+def test_status_and_profile_tell_where_the_time_went(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    assert "holds no pipeline" in _fails("profile", "empty")
+    (folder / "empty").rmdir()
+    _succeeds("run", "shop.sql", "--input", "orders=orders.csv", "-w", "1")
+    state = next(path for path in folder.iterdir() if path.is_dir())
+    status = _succeeds("status", str(state))
+    assert "last step" in status
+    assert "3 rows in" in status
+    shown = _succeeds("profile", str(state), "--svg", "profile.svg")
+    assert "table orders by id" in shown
+    assert "input log" in shown
+    picture = ElementTree.parse(folder / "profile.svg").getroot()
+    texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert "table orders by id" in texts

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EvaluationError
 from penstock.oracle.batch import BatchSpark
-from penstock.oracle.drive import Config, Driver, OpenDriver
+from penstock.oracle.drive import Config, Driver, Functions, OpenDriver
 from penstock.oracle.fixtures import Query
 from penstock.oracle.model import Change, Model, Step
 from penstock.pipeline.tables import TableSchema
@@ -113,7 +113,11 @@ def opening(make: Make) -> OpenDriver:
 
     @contextmanager
     def opened(
-        spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], config: Config
+        spark: SparkSession,
+        tables: Sequence[TableSchema],
+        queries: Sequence[Query],
+        config: Config,
+        functions: Functions | None = None,
     ) -> Iterator[Driver]:
         yield make(spark, tables, queries)
 

@@ -1,7 +1,7 @@
 """Every query of the collection, kept up to date through a random stream, equals batch Spark at each step.
 
 This is the quick form: one stream, few steps, a sample of the queries in a resident pipeline and fewer in a
-staged one (where each look at a view is a Spark job). The full form takes all queries, 20 steps and 1, 2 or 3
+staged one (where each step is a Spark job). The full form takes all queries, 20 steps and 1, 2 or 3
 workers both ways: PENSTOCK_ORACLE=full, or the command in docs/testing.md.
 """
 
@@ -39,7 +39,7 @@ def test_every_view_of_a_resident_pipeline_equals_batch_spark_after_every_step(s
 
 @pytest.mark.timeout(7200 if FULL else 900)
 def test_every_view_of_a_staged_pipeline_equals_batch_spark_after_every_step(spark: SparkSession) -> None:
-    run(spark, 1 if FULL else 48, STAGED, 20 if FULL else 2)
+    run(spark, 1 if FULL else 24, STAGED, 20 if FULL else 3)
 
 
 def test_there_are_many_queries_of_every_kind() -> None:

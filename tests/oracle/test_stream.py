@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,15 @@ def test_generated_rows_of_every_type_are_what_the_table_takes(tables: list[Tabl
         taken = to_batch(schema, batch)
         assert taken.schema == schema.arrow_schema
         assert difference(pa.Table.from_batches([taken]), pa.Table.from_batches([batch])) is None
+
+
+def test_a_column_of_named_values_holds_these_and_null_whatever_its_type(spark: SparkSession) -> None:
+    columns = "k INT COMMENT 'of: 7|8', d DATE COMMENT 'of: 2024-02-29', "
+    columns += "p DECIMAL(5,2) NOT NULL COMMENT 'of: -1.50|2'"
+    rows = random_rows(table("t", columns), np.random.default_rng(0), 200, Profile()).to_pydict()
+    assert set(rows["k"]) == {7, 8, None}
+    assert set(rows["d"]) == {dt.date(2024, 2, 29), None}
+    assert set(rows["p"]) == {Decimal("-1.50"), Decimal(2)}
 
 
 def test_edge_values_come_up_and_tame_columns_have_none_that_overflow(tables: list[TableSchema]) -> None:

@@ -529,3 +529,18 @@ def test_a_batch_that_fits_already_is_passed_on_without_a_copy() -> None:
     batch = to_batch(PAIR, [{"a": 1, "b": "x"}])
     again = to_batch(PAIR, batch)
     assert again.column(0).buffers()[1].address == batch.column(0).buffers()[1].address
+
+
+@pytest.mark.parametrize("source", ["python", "pandas", "arrow"])
+def test_a_table_holds_one_spelling_of_zero_and_of_nan(source: str) -> None:
+    table = TableSchema("t", T.StructType.fromDDL("x DOUBLE, f FLOAT, l ARRAY<DOUBLE>"))
+    rows = [{"x": -0.0, "f": -0.0, "l": [-0.0, 1.0]}, {"x": -float("nan"), "f": 0.0, "l": None}]
+    pushed: Any = rows
+    if source == "pandas":
+        rows[1]["x"] = 0.0  # to pandas NaN is a missing value
+        pushed = pd.DataFrame(rows)
+    if source == "arrow":
+        pushed = pa.Table.from_pylist(rows, schema=table.arrow_schema)
+    batch = to_batch(table, pushed)
+    columns = [batch.column("x"), batch.column("f"), batch.column("l").flatten()]
+    assert not any(np.signbit(column.to_numpy(zero_copy_only=False)).any() for column in columns)

@@ -9,7 +9,7 @@ import pytest
 from penstock.errors import MissingRow, PipelineError, StorageError, WorkerLost
 from penstock.storage import MemoryBackend
 from tests.pipeline.faults import LosingResident, LosingStaged
-from tests.pipeline.story import CONTENTS, PROGRAM, STEPS, check, coordinator, inputs, live
+from tests.pipeline.story import CONTENTS, PROGRAM, STEPS, changes, check, coordinator, inputs, live
 from tests.schedule.inline import Resident, zset_of
 from tests.schedule.shop import Shop, U, program
 
@@ -137,3 +137,15 @@ def test_a_manifest_that_cannot_be_written_costs_nothing_but_the_version(
     again = coordinator(told.store.backend, kind)  # type: ignore[arg-type]
     again.open()
     check(again, STEPS)
+
+
+def test_changes_that_a_version_holds_are_not_asked_of_the_workers() -> None:
+    told = coordinator(MemoryBackend(), LosingResident)
+    told.open()
+    live(told)
+    told.commit()
+    calls = told.runtime.calls  # type: ignore[attr-defined]
+    table = changes(told, "by_k")
+    assert table.num_rows
+    assert told.recent_changes("by_k", -1).schema == table.schema
+    assert told.runtime.calls == calls  # type: ignore[attr-defined]

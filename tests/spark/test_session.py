@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem
+from penstock.spark.resident import ResidentRuntime
 from penstock.spark.session import (
     driver_address,
     find_or_make_session,
@@ -16,6 +18,8 @@ from penstock.spark.session import (
     require_java,
     require_slots,
 )
+from penstock.spark.staged import StagedRuntime
+from tests.spark import toy
 
 
 def fake_java(folder: Path, answer: str, status: int = 0) -> Path:
@@ -98,3 +102,36 @@ def test_slots_are_counted_and_one_is_left_for_ordinary_jobs(spark: SparkSession
 
 def test_an_embedded_driver_listens_on_loopback_only(spark: SparkSession) -> None:
     assert driver_address(spark) == ("127.0.0.1", "127.0.0.1")
+
+
+@pytest.mark.parametrize("runtime", [ResidentRuntime, StagedRuntime])
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (None, "there is no program .*python"),
+        ('exec {python} -S "$@"', "it cannot import (penstock|numpy|pyarrow|pandas)"),
+        ("echo 'no python here' >&2; exit 1", "it does not start"),
+        ('exec {python} "$@"', r"it is Python 3\.\d+ than that in driver: 3\.1\."),
+    ],
+    ids=["no program", "no penstock", "not python", "another version"],
+)
+def test_workers_with_a_python_that_cannot_run_penstock_say_what_to_set(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runtime: type[ResidentRuntime] | type[StagedRuntime],
+    program: str | None,
+    reason: str,
+) -> None:
+    python = tmp_path / "python"
+    if program is not None:
+        python.write_text("#!/bin/sh\n" + program.format(python=sys.executable) + "\n")
+        python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    if "in driver" in reason:
+        monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.1")
+    workers = runtime(spark, toy.toy_crew(tmp_path, 2))
+    with pytest.raises(EnvironmentProblem, match=rf"workers run {python}.*{reason}.*PYSPARK_PYTHON"):
+        workers.open({"files": []})
+        workers.step(1, [])
+    workers.close()

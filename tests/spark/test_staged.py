@@ -96,6 +96,22 @@ def test_a_staged_step_is_one_job_with_a_stage_for_each_level(spark: SparkSessio
         context.setLocalProperty("spark.job.description", None)
 
 
+def test_reading_needs_no_spark_job(spark: SparkSession, tmp_path: Path) -> None:
+    staged = Committing(StagedRuntime(spark, toy.toy_crew(tmp_path, 2)))
+    staged.step(1, [1, 2, 11])
+    context = spark.sparkContext
+    context.setJobGroup("reading-test", "reading")
+    try:
+        assert rows(staged.runtime.read("counts")) == [(1, 1), (2, 1), (11, 1)]
+        assert rows(staged.runtime.changes("totals", 0)) == [(1, 0, 3), (1, 1, 11)]
+        assert not context.statusTracker().getJobIdsForGroup("reading-test")
+        staged.step(2, [2])
+        assert rows(staged.runtime.read("counts")) == [(1, 1), (2, 2), (11, 1)]
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.job.description", None)
+
+
 def test_a_message_beyond_the_size_of_a_row_is_cut_and_arrives_whole(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from penstock.errors import PenstockError, SqlError, UnsupportedQuery
 from penstock.sql import import_view, plan_tree
 
 from .conftest import Shop
+from .refused_page import PAGE, page_text
 
 
 def cases(name: str) -> list[tuple[str, str]]:
@@ -38,6 +39,28 @@ def test_a_query_is_refused_with_this_message(shop: Shop, query: str, expected: 
         import_view(shop.planning, "v", query)
     assert isinstance(caught.value, SqlError | UnsupportedQuery)
     assert str(caught.value).splitlines()[0] == expected
+
+
+def test_an_order_by_columns_that_are_not_there_is_left_out_and_said(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    view = import_view(
+        shop.planning, "v", "SELECT customer FROM orders GROUP BY customer ORDER BY sum(amount)"
+    )
+    assert view.order_by == ()
+    assert "ORDER BY sum(amount)" in caplog.text
+
+
+def test_a_limit_over_one_row_needs_no_order(shop: Shop) -> None:
+    import_view(
+        shop.planning,
+        "v",
+        "SELECT id, (SELECT max(name) FROM customers c WHERE c.id = o.customer LIMIT 1) AS n FROM orders o",
+    )
+
+
+def test_the_page_of_refused_constructs_is_made_from_these_cases() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page_text(), "run make sql-coverage"
 
 
 def test_the_same_query_gives_an_equal_plan_whatever_it_is_called(shop: Shop) -> None:

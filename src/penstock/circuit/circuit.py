@@ -68,19 +68,24 @@ class CircuitBuilder:
         self._views: dict[str, int] = {}
 
     def add(
-        self, operator: Operator, inputs: tuple[int, ...] = (), exchanged: tuple[bool, ...] | None = None
+        self,
+        operator: Operator,
+        inputs: tuple[int, ...] = (),
+        exchanged: tuple[bool, ...] | None = None,
+        incarnation: int = 0,
     ) -> int:
         """The node that applies ``operator`` to ``inputs``: a new one, or the equal one that exists."""
         exchanged = exchanged or (False,) * len(inputs)
-        fingerprint = _fingerprint(operator, [self._nodes[i].fingerprint for i in inputs], exchanged)
+        below = [self._nodes[i].fingerprint for i in inputs]
+        fingerprint = _fingerprint(operator, below, exchanged, incarnation)
         if fingerprint not in self._known:
             self._known[fingerprint] = len(self._nodes)
             self._nodes.append(Node(len(self._nodes), operator, inputs, exchanged, fingerprint))
         return self._known[fingerprint]
 
-    def add_table(self, name: str, operator: Operator) -> int:
-        """Adds an input table."""
-        self._tables[name] = self.add(operator)
+    def add_table(self, name: str, operator: Operator, incarnation: int = 0) -> int:
+        """Adds an input table. ``incarnation`` tells a table from those of the same name before it."""
+        self._tables[name] = self.add(operator, incarnation=incarnation)
         return self._tables[name]
 
     def add_view(self, name: str, operator: Operator, source: int) -> int:
@@ -97,6 +102,8 @@ class CircuitBuilder:
         return Circuit(tuple(self._nodes), dict(self._tables), dict(self._views))
 
 
-def _fingerprint(operator: Operator, inputs: list[str], exchanged: tuple[bool, ...]) -> str:
+def _fingerprint(operator: Operator, inputs: list[str], exchanged: tuple[bool, ...], incarnation: int) -> str:
     text = "\n".join([operator.info.name, operator.identity(), *inputs, repr(exchanged)])
+    if incarnation:
+        text += f"\nincarnation {incarnation}"
     return hashlib.sha256(text.encode()).hexdigest()[:24]

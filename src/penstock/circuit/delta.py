@@ -91,6 +91,10 @@ class Arranged:
     def __len__(self) -> int:
         return len(self.batch)
 
+    def encode(self) -> pa.RecordBatch:
+        """The change, as it travels to a later level of the same worker, which has the past itself."""
+        return self.batch.to_arrow()
+
 
 def delta_of(flow: Delta | Arranged) -> Delta:
     """The delta as a plain stream, for consumers that do not look at the past."""

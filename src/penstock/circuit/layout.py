@@ -8,7 +8,7 @@ contiguous slice of every batch and any number of workers can open any stored st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,7 @@ class Layout:
             if edges[worker] < edges[worker + 1]
         ]
 
+    @cache  # noqa: B019 - a process knows few layouts, and asks this of every batch it opens
     def ranges(self, worker: int) -> list[tuple[int, int]]:
         """The runs of shards of a worker, as first and last order word (both inclusive)."""
         shift = 64 - self._bits

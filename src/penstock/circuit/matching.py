@@ -27,7 +27,7 @@ from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
 from penstock.trace import Batch, lookup_rows
 from penstock.trace.batch import HIGH
-from penstock.zset import Hashes
+from penstock.zset import Hashes, gather
 
 __all__ = ["PairColumns", "Pairs", "changed_pairs", "keys_of", "too_many_rows"]
 
@@ -74,9 +74,9 @@ class PairColumns(Sequence[pa.Array]):
         if ordinal not in self._gathered:
             width = len(self._pairs.left.values)
             if ordinal < width:
-                column = self._pairs.left.values[ordinal].take(self._left)
+                column = gather(self._pairs.left.values[ordinal], self._left)
             else:
-                column = self._pairs.right.values[ordinal - width].take(self._right)
+                column = gather(self._pairs.right.values[ordinal - width], self._right)
             self._gathered[ordinal] = column
         return self._gathered[ordinal]
 

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
 from typing import ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
@@ -92,9 +93,14 @@ class Operator(ABC):
                 raise
             return self.step(net, state)
 
+    @cached_property
+    def nothing(self) -> Delta:
+        """No change, made once: most operators have none in a small step."""
+        return Delta.empty(self.schema)
+
     def idle(self, state: State) -> Flow:
         """The output of a step in which no input changed."""
-        return Delta.empty(self.schema)
+        return self.nothing
 
     @property
     def opens(self) -> bool:

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from penstock.cli.console import err, print_error
 from penstock.cli.demo.command import demo
 from penstock.cli.explain import explain
+from penstock.cli.profile import profile
 from penstock.cli.run import run
 from penstock.cli.state import status, verify
 from penstock.errors import CorruptionError, EnvironmentProblem, EvaluationError, PenstockError
@@ -111,7 +112,20 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
             ("penstock verify shop-state revenue regulars", "two views"),
         ),
     ),
-    (status, _examples(("penstock status penstock-demo", "what the demo has left behind"))),
+    (
+        status,
+        _examples(
+            ("penstock status penstock-demo", "what the demo has left behind"),
+            ("penstock status --watch shop-state", "a pipeline that runs elsewhere, once a second"),
+        ),
+    ),
+    (
+        profile,
+        _examples(
+            ("penstock profile penstock-demo", "where the time of the demo's steps went"),
+            ("penstock profile shop-state --svg profile.svg", "the same as a picture"),
+        ),
+    ),
 )
 for _command, _epilog in _COMMANDS:
     app.command(epilog=_epilog)(_command)

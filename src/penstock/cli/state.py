@@ -6,11 +6,15 @@ once and beside a running pipeline. Verify opens the pipeline, which then must n
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 
 from penstock.cli.console import counted, err, out, shown_path, size_text
@@ -22,17 +26,35 @@ if TYPE_CHECKING:
     from penstock import VerifyReport
     from penstock.storage import Manifest
 
-__all__ = ["status", "verify"]
+__all__ = ["newest_manifest", "status", "verify"]
 
 
-def status(storage: StorageArgument) -> None:
-    """Show what a folder of state holds: step, version, tables, views and sizes.
+def status(
+    storage: StorageArgument,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Look again every second, until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Show what a folder of state holds: step, version, speed, tables, views and sizes.
 
     Reads only, and works while the pipeline runs.
     """
+    if not watch:
+        out.print(_state_of(storage))
+        return
+    with (
+        Live(_state_of(storage), console=out, auto_refresh=False, screen=False) as live,
+        suppress(KeyboardInterrupt),
+    ):
+        while True:
+            time.sleep(1.0)
+            live.update(_state_of(storage), refresh=True)
+
+
+def _state_of(storage: Path) -> RenderableType:
     from penstock.storage import open_backend, read_log
 
-    manifest = _newest(storage)
+    manifest = newest_manifest(storage)
     body = manifest.body
     waiting = [step for step, _ in read_log(open_backend(str(storage.absolute())), "input", body["step"] + 1)]
     files = [path for path in storage.rglob("*") if path.is_file()]
@@ -52,8 +74,33 @@ def status(storage: StorageArgument) -> None:
         f"{len(refs):,} batches",
     ]
     grid.add_row("state", ", ".join(state))
-    out.print(grid)
-    out.print(_relations(body["catalog"] or {"relations": []}))
+    if body.get("metrics") and body["metrics"]["last"]:
+        _add_speed(grid, body["metrics"])
+    return Group(grid, _relations(body["catalog"] or {"relations": []}))
+
+
+def _add_speed(grid: Table, metrics: Mapping[str, Any]) -> None:
+    """What the newest version says of the run that made it."""
+    last, steps = metrics["last"], max(1, metrics["steps"])
+    spent = last["durationMs"]
+    parts = ", ".join(
+        f"{name} {spent[key]:.1f}"
+        for name, key in (("run", "addBatch"), ("log", "walCommit"), ("commit", "commitBatch"))
+    )
+    grid.add_row(
+        "last step",
+        f"{last['batchId']}: {counted(last['numInputRows'], 'row')} in {spent['triggerExecution']:.1f} ms, "
+        f"of which {parts}",
+    )
+    mean = metrics["durations_ms"]["step"] / steps
+    rate = metrics["input_rows"] / max(metrics["durations_ms"]["step"] / 1000, 1e-9)
+    grid.add_row(
+        "this run",
+        f"{counted(metrics['steps'], 'step')}, {counted(metrics['input_rows'], 'row')}, "
+        f"{mean:.1f} ms a step, {rate:,.0f} rows/s while stepping",
+    )
+    held = sum(operator["state_bytes"] for operator in metrics["operators"])
+    grid.add_row("in memory", size_text(held))
 
 
 def verify(
@@ -70,7 +117,7 @@ def verify(
     """
     from penstock import Pipeline
 
-    name = str(_newest(storage).body["pipeline"])
+    name = str(newest_manifest(storage).body["pipeline"])
     with starting_spark():
         pipe = Pipeline(name, storage=storage, workers=workers, mode=mode.value)
     with err.status("Starting workers …"):
@@ -94,7 +141,8 @@ def verdicts(reports: Sequence[VerifyReport]) -> Table:
     return table
 
 
-def _newest(storage: Path) -> Manifest:
+def newest_manifest(storage: Path) -> Manifest:
+    """The manifest of the newest version in a folder of state."""
     from penstock.storage import ManifestStore, open_backend
 
     manifest = ManifestStore(open_backend(str(storage.absolute()))).latest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.python_function import call_text
 
 __all__ = ["sql_text", "variable_name"]
 
@@ -85,6 +86,8 @@ def _special(call: Call) -> tuple[str, int]:
             return variable_name(call.option("number")), _ATOM
         case "LambdaFunction":
             return _lambda(call), _LAMBDA
+        case "PythonUDF":
+            return call_text(call, [sql_text(arg) for arg in args]), _ATOM
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", call.function).lower()
     return f"{name}({_list(args)})", _ATOM
 

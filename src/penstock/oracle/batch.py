@@ -18,9 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType, YearMonthIntervalType
 
 from penstock.expr.types import arrow_schema
+from penstock.intake.arrow_values import from_arrow
+from penstock.oracle.drive import Functions
 from penstock.oracle.fixtures import Query, dependencies, reads
-from penstock.pipeline.arrow_values import from_arrow
 from penstock.pipeline.tables import TableSchema
+from penstock.sql.session import active_session_kept
 
 __all__ = ["Answer", "BatchSpark", "to_arrow_table"]
 
@@ -39,12 +41,20 @@ _AT_ONCE = 2
 class BatchSpark:
     """Answers queries over given table contents in batch Spark."""
 
-    def __init__(self, spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        tables: Sequence[TableSchema],
+        queries: Sequence[Query],
+        functions: Functions | None = None,
+    ) -> None:
         self.tables, self.queries = tables, queries
-        self._session = spark.newSession()
+        self._spark, self._session = spark, spark.newSession()
         timezone = spark.conf.get("spark.sql.session.timeZone")
         for name, value in {**_SETTINGS, "spark.sql.session.timeZone": str(timezone)}.items():
             self._session.conf.set(name, value)
+        for name, function in (functions or {}).items():
+            self._session.udf.register(name, function)
         below = dependencies(queries)
         self._read_by_others = set[str]().union(*below.values())
         self._reads = {
@@ -69,9 +79,10 @@ class BatchSpark:
             if table.name not in self._contents or not contents[table.name].equals(self._contents[table.name])
         }
         self._contents = dict(contents)
-        for table in self.tables:
-            if table.name in changed:
-                self._frame(table, contents[table.name]).createOrReplaceTempView(table.name)
+        with active_session_kept(self._spark):
+            for table in self.tables:
+                if table.name in changed:
+                    self._frame(table, contents[table.name]).createOrReplaceTempView(table.name)
         stale = [q for q in self.queries if q.name not in self._answers or self._reads[q.name] & changed]
         for query in stale:
             if query.name in self._read_by_others:

@@ -7,9 +7,10 @@ that is right and one that is wrong on purpose.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
@@ -17,11 +18,13 @@ from pyspark.sql import SparkSession
 
 from penstock.oracle.fixtures import Query, create_table
 from penstock.oracle.model import Step
+from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.tables import TableSchema
+from penstock.sql.session import MEANING
 
 Mode = Literal["resident", "staged"]
 
-__all__ = ["Config", "Driver", "OpenDriver", "open_pipeline", "script"]
+__all__ = ["Config", "Driver", "Functions", "OpenDriver", "open_pipeline", "script"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,11 @@ class Driver(Protocol):
         """What changed in a view since the step before, with ``_weight`` and ``_step``."""
 
 
+Functions = Mapping[str, Any]
+"""Python functions that queries call: PySpark's UDF objects by name."""
+
 OpenDriver = Callable[
-    [SparkSession, Sequence[TableSchema], Sequence[Query], Config], AbstractContextManager[Driver]
+    [SparkSession, Sequence[TableSchema], Sequence[Query], Config, Functions], AbstractContextManager[Driver]
 ]
 
 
@@ -62,16 +68,33 @@ def script(tables: Sequence[TableSchema], queries: Sequence[Query]) -> str:
 
 @contextmanager
 def open_pipeline(
-    spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], config: Config
+    spark: SparkSession,
+    tables: Sequence[TableSchema],
+    queries: Sequence[Query],
+    config: Config,
+    functions: Functions | None = None,
 ) -> Iterator[Driver]:
     """A real pipeline over fresh storage, which goes when it is closed."""
-    from penstock.pipeline.pipeline import Pipeline
-
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as storage:
-        pipe = Pipeline("oracle", storage=storage, workers=config.workers, mode=config.mode, spark=spark)
-        pipe.sql(script(tables, queries))
+        meaning = tuple(str(spark.conf.get(key)) for key in MEANING)
+        declared = tuple((functions or {}).items())
+        planned = _planned(spark, script(tables, queries), meaning, declared)
+        pipe = planned.anew(storage, workers=config.workers, mode=config.mode)
         with pipe.run() as run:
             yield _PipelineDriver(run)
+
+
+@lru_cache(maxsize=1)
+def _planned(
+    spark: SparkSession, text: str, meaning: tuple[str, ...], functions: tuple[tuple[str, Any], ...]
+) -> Pipeline:
+    """All views, planned: how they are run changes nothing about that, and planning takes Spark long.
+    ``meaning`` are the settings of the session that do change it."""
+    pipe = Pipeline("oracle", storage="memory://", spark=spark)
+    for name, function in functions:
+        pipe.function(name, function)
+    pipe.sql(text)
+    return pipe
 
 
 class _PipelineDriver:

@@ -3,7 +3,7 @@
 A file of tables holds ``CREATE TABLE name (columns, PRIMARY KEY (columns));`` statements, or with
 ``TBLPROPERTIES ('appendOnly' = 'true')`` for a table that takes no deletes. A column's
 COMMENT is a hint to the generator of rows: ``tame`` (no extreme numbers or dates, so that arithmetic cannot
-overflow), ``finite`` (tame, and no NaN or infinity either), ``of: a|b|c`` (only these texts). A file of
+overflow), ``finite`` (tame, and no NaN or infinity either), ``of: a|b|c`` (only these values). A file of
 queries holds queries, each under a line ``-- name: identifier``, ended by the next such line. ``-- approx:
 columns`` names result columns whose last bits may differ, ``-- exact`` says that none may; without either,
 the FLOAT and DOUBLE columns of a query that sums or averages are approximate (see
@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql.types import StructType
 
-from penstock.pipeline.refusal import sql_name
+from penstock.intake.refusal import sql_name
 from penstock.pipeline.tables import TableSchema
 
 __all__ = [
@@ -40,6 +41,7 @@ _CREATE = re.compile(
 )
 _KEY = re.compile(r",\s*PRIMARY\s+KEY\s*\(([^)]*)\)\s*$", re.IGNORECASE)
 _HEADER = re.compile(r"^--\s*(name|approx|exact)\b:?\s*(.*)$")
+_WORD = re.compile(r"\w+")
 _INEXACT = re.compile(r"\b(sum|avg|mean)\s*\(", re.IGNORECASE)
 
 
@@ -55,6 +57,11 @@ class Query:
     def inexact(self) -> bool:
         """Whether the query's own floating-point results may depend on the order Spark adds in."""
         return self.approx is None and _INEXACT.search(self.sql) is not None
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The names and other words in the text."""
+        return frozenset(_WORD.findall(self.sql))
 
 
 def table(name: str, columns: str, key: Iterable[str] = (), *, append_only: bool = False) -> TableSchema:
@@ -126,14 +133,14 @@ def as_queries(queries: Mapping[str, str] | Sequence[Query]) -> list[Query]:
 
 def reads(query: Query, relation: str) -> bool:
     """Whether a query may read a table or view: whether its name stands in the text."""
-    return re.search(rf"\b{relation}\b", query.sql) is not None
+    return relation in query.words
 
 
 def dependencies(queries: Sequence[Query]) -> dict[str, set[str]]:
     """For each query the earlier queries it reads, directly or through others: views on views."""
     found: dict[str, set[str]] = {}
     for query in queries:
-        direct = {name for name in found if reads(query, name)}
+        direct = set(query.words & found.keys())
         found[query.name] = direct.union(*(found[name] for name in direct))
     return found
 

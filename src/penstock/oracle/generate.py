@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from penstock.pipeline.python_values import from_python
+from penstock.expr.types import to_arrow
+from penstock.intake.python_values import from_python
 from penstock.pipeline.tables import TableSchema
 
 __all__ = ["Profile", "random_rows"]
@@ -58,7 +59,8 @@ def random_rows(table: TableSchema, rng: Generator, count: int, profile: Profile
 def _column(field: t.StructField, rng: Generator, count: int, profile: Profile) -> pa.Array:
     hint = field.metadata.get("comment", "")
     if hint.startswith("of:"):
-        ordinary, edges = [text.strip() for text in hint[3:].split("|")], list[Any]()
+        named = pa.array([text.strip() for text in hint[3:].split("|")])
+        ordinary, edges = named.cast(to_arrow(field.dataType)).to_pylist(), list[Any]()
     else:
         ordinary = _ordinary(field.dataType, profile.distinct)
         edges = _edges(field.dataType, hint)

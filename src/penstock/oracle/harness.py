@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EvaluationError
 from penstock.oracle.batch import Answer, BatchSpark
-from penstock.oracle.drive import Config, Driver, OpenDriver, open_pipeline
+from penstock.oracle.drive import Config, Driver, Functions, OpenDriver, open_pipeline
 from penstock.oracle.fixtures import Query, as_queries, dependencies
 from penstock.oracle.model import Model, Step
 from penstock.oracle.stream import make_stream
@@ -51,6 +51,7 @@ class Case:
     queries: Sequence[Query]
     steps: Sequence[Step]
     config: Config
+    functions: Functions = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,12 @@ def check(
     seed: int = 0,
     shrink_seconds: float = 60.0,
     open_driver: OpenDriver = open_pipeline,
+    functions: Functions | None = None,
 ) -> Report:
     """Run everything; raises :class:`OracleError` with small reproductions if any view was ever wrong.
 
-    ``steps`` is a number of random steps (from ``seed``) or the steps themselves.
+    ``steps`` is a number of random steps (from ``seed``) or the steps themselves; ``functions`` are the
+    Python functions (PySpark's UDF objects) that queries call, by name.
     """
     from penstock.oracle.shrink import reproduction
 
@@ -111,18 +114,19 @@ def check(
     stream = make_stream(tables, steps, seed) if isinstance(steps, int) else list(steps)
     report = Report(len(listed), len(stream))
     started = time.monotonic()
-    answers = all_answers(spark, tables, listed, stream)
+    functions = functions or {}
+    answers = all_answers(spark, tables, listed, stream, functions)
     report.seconds["batch Spark"] = time.monotonic() - started
     for config in configurations:
         started = time.monotonic()
-        case = Case(tables, listed, stream, config)
+        case = Case(tables, listed, stream, config, functions)
         _run(spark, case, answers, report, open_driver)
         report.seconds[str(config)] = time.monotonic() - started
     if not report.differences:
         return report
     text = [f"{len(report.differences)} differences (seed {seed}):", *map(str, report.differences)]
     first = report.differences[0]
-    failing = Case(tables, listed, stream, first.config)
+    failing = Case(tables, listed, stream, first.config, functions)
     text.append(reproduction(spark, failing, first, shrink_seconds, open_driver))
     raise OracleError("\n".join(text))
 
@@ -130,15 +134,21 @@ def check(
 def run_case(spark: SparkSession, case: Case, open_driver: OpenDriver) -> list[Difference]:
     """The differences of one case, run from an empty pipeline."""
     report = Report(len(case.queries), len(case.steps))
-    answers = all_answers(spark, case.tables, case.queries, case.steps)
+    answers = all_answers(spark, case.tables, case.queries, case.steps, case.functions)
     _run(spark, case, answers, report, open_driver)
     return report.differences
 
 
 def all_answers(
-    spark: SparkSession, tables: Sequence[TableSchema], queries: Sequence[Query], steps: Sequence[Step]
+    spark: SparkSession,
+    tables: Sequence[TableSchema],
+    queries: Sequence[Query],
+    steps: Sequence[Step],
+    functions: Functions,
 ) -> list[dict[str, Answer]]:
-    batch, model, answers = BatchSpark(spark, tables, queries), Model(tables), list[dict[str, Answer]]()
+    """Spark's answer to every query after every step."""
+    batch, model = BatchSpark(spark, tables, queries, functions), Model(tables)
+    answers: list[dict[str, Answer]] = []
     for number, step in enumerate(steps):
         if step or not answers:
             model.apply(step)
@@ -160,7 +170,7 @@ def _run(
 ) -> None:
     opened = False
     try:
-        with open_driver(spark, case.tables, case.queries, case.config) as driver:
+        with open_driver(spark, case.tables, case.queries, case.config, case.functions) as driver:
             opened = True
             observe(driver, case, answers, report)
     except Exception as problem:  # whatever a pipeline raises is a finding, to be shrunk and reported
@@ -178,7 +188,8 @@ def observe(
 
     ``baseline`` is what the views hold at the start, where that is not the beginning of the pipeline.
     """
-    views = [_View(query, case.queries, (baseline or {}).get(query.name)) for query in case.queries]
+    inexact = _inexact(case.queries)
+    views = [_View(query, query.name in inexact, (baseline or {}).get(query.name)) for query in case.queries]
     for number, step in enumerate(case.steps):
         try:
             driver.step(step)
@@ -203,16 +214,18 @@ def _raised(problem: Exception, case: Case, step: int) -> Difference:
     return Difference(known, case.config, step, "raised an error", detail)
 
 
+def _inexact(queries: Sequence[Query]) -> set[str]:
+    """The queries that sum or average, or read one that does, and do not say which columns that is about."""
+    sums = {query.name for query in queries if query.inexact}
+    below = dependencies(queries)
+    return {q.name for q in queries if q.approx is None and sums & {q.name, *below[q.name]}}
+
+
 class _View:
     """One view under observation: what it must equal, and the sum of its changes so far."""
 
-    def __init__(self, query: Query, queries: Sequence[Query], baseline: pa.Table | None) -> None:
-        self.query = query
-        by_name = {other.name: other for other in queries}
-        below = dependencies(queries)[query.name]
-        self._inexact = query.inexact or (
-            query.approx is None and any(by_name[name].inexact for name in below)
-        )
+    def __init__(self, query: Query, inexact: bool, baseline: pa.Table | None) -> None:
+        self.query, self._inexact = query, inexact
         self._sum = None if baseline is None else (baseline, np.ones(len(baseline), np.int64))
 
     def wrong(self, driver: Driver, expected: Answer) -> tuple[str, Mismatch] | None:
@@ -247,6 +260,7 @@ def check_error(
     *,
     configurations: Sequence[Config] = (Config(1),),
     open_driver: OpenDriver = open_pipeline,
+    functions: Functions | None = None,
 ) -> str:
     """The last of ``steps`` must make Spark's batch query fail, and the pipeline's step with the same error.
 
@@ -254,7 +268,8 @@ def check_error(
     the name of the error.
     """
     asked = Query("failing", query)
-    batch, model = BatchSpark(spark, tables, [asked]), Model(tables)
+    functions = functions or {}
+    batch, model = BatchSpark(spark, tables, [asked], functions), Model(tables)
     for step in steps[:-1]:
         model.apply(step)
     before = batch.answers(model.all_contents())["failing"]
@@ -264,7 +279,7 @@ def check_error(
         raise ValueError("Spark answers the query after the last step; it should fail")
     condition = str(answer.getCondition())
     for config in configurations:
-        with open_driver(spark, tables, [asked], config) as driver:
+        with open_driver(spark, tables, [asked], config, functions) as driver:
             for step in steps[:-1]:
                 driver.step(step)
             try:

@@ -2,9 +2,10 @@
 
 Plain Python dictionaries from a row's identity (its key, or the whole row in a keyless table) to the rows
 themselves, slow and obvious on purpose. Identity is Spark's: NULLs are equal, so are all NaN, so are both
-zeros. Applying a step also *repairs* it: a delete of a row that a keyless table does not hold or may not
-lose, or an insert of a key that is there already, would be refused by a pipeline and is left out, so that
-any subset of a valid stream is a valid stream, which is what shrinking needs.
+zeros; and a table holds one spelling of each, as in a pipeline. Applying a step also *repairs* it: a delete
+of a row that a keyless table does not hold or may not lose, or an insert of a key that is there already,
+would be refused by a pipeline and is left out, so that any subset of a valid stream is a valid stream,
+which is what shrinking needs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from penstock.expr.functions.floats import one_spelling
 from penstock.pipeline.compare import identities
 from penstock.pipeline.tables import TableSchema
 
@@ -51,7 +53,8 @@ class _Held:
             i for i, key in enumerate(identities(change.rows, self.columns)) if accept(key, self.pushed + i)
         ]
         if change.operation != "delete":
-            self.batches.append(change.rows)
+            columns = map(one_spelling, change.rows.columns)
+            self.batches.append(pa.RecordBatch.from_arrays(list(columns), schema=change.rows.schema))
             self.pushed += len(change.rows)
         if len(kept) == len(change.rows):
             return change

@@ -153,7 +153,7 @@ class _Laboratory:
         model = Model(self.case.tables)
         case = replace(self.case, steps=[model.apply(step) for step in steps])
         try:
-            answers = all_answers(self.spark, case.tables, case.queries, case.steps)
+            answers = all_answers(self.spark, case.tables, case.queries, case.steps, case.functions)
         except ValueError:  # a query that Spark cannot answer over fewer rows proves nothing
             return False
         report = Report(len(case.queries), len(case.steps))
@@ -166,7 +166,7 @@ class _Laboratory:
         if self.driver is None:
             case = self.case
             self.driver = self.stack.enter_context(
-                self.open_driver(self.spark, case.tables, case.queries, case.config)
+                self.open_driver(self.spark, case.tables, case.queries, case.config, case.functions)
             )
             self.driver.step(())
             self.baseline = {query.name: self.driver.read(query.name) for query in case.queries}

@@ -21,7 +21,16 @@ from penstock.sql.plan import SortKey
 from penstock.trace.order import exact_rank
 from penstock.zset import WEIGHT_COLUMN, HashSeed, ZSet
 
-__all__ = ["ChangeFormat", "arrow_of", "as_change_feed", "consolidated", "expanded", "frame_of", "sorted_by"]
+__all__ = [
+    "ChangeFormat",
+    "arrow_of",
+    "as_change_feed",
+    "consolidated",
+    "expanded",
+    "frame_of",
+    "net_changes",
+    "sorted_by",
+]
 
 ChangeFormat = Literal["weights", "change_feed"]
 
@@ -30,6 +39,13 @@ def consolidated(table: pa.Table, seed: HashSeed) -> ZSet:
     """The sum of the workers' parts: each row once."""
     zset = ZSet.of(table.drop_columns([WEIGHT_COLUMN]), table[WEIGHT_COLUMN].to_numpy())
     return zset.consolidate(seed)
+
+
+def net_changes(table: pa.Table, seed: HashSeed) -> pa.Table:
+    """The sum of the workers' changes: each row once in a step, and none that one gave and another took."""
+    net = consolidated(table, seed)
+    columns = [*net.columns[:-1], pa.array(net.weights), net.columns[-1]]
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def expanded(zset: ZSet, names: Sequence[str]) -> pa.Table:

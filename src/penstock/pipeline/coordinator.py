@@ -19,10 +19,13 @@ import pyarrow as pa
 from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program
 from penstock.errors import PenstockError, PipelineError, WorkerLost
+from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.reports import StepReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
+from penstock.schedule.worker import STEP_COLUMN
 from penstock.spark.runtime import Runtime
+from penstock.zset import ZSet
 
 __all__ = ["Coordinator"]
 
@@ -49,12 +52,10 @@ class Coordinator:
         self._catalog = catalog
         self._commit_interval_s = commit_interval_s
         self._retained_steps = retained_steps
-        self._schemas = {
-            name: program.circuit.nodes[node].operator.schema for name, node in program.circuit.tables.items()
-        }
         self.step = store.step
         self.times: dict[int, int] = dict(store.body["times"])
         self.restarts = 0
+        self.metrics = Metrics.of(store.body["pipeline"], program)
         self._committed_at = time.monotonic()
 
     # ---- opening and recovery ---------------------------------------------------------------------
@@ -67,12 +68,17 @@ class Coordinator:
         except WorkerLost as loss:
             self._recover(loss)
 
+    def has_logged_steps(self) -> bool:
+        """Whether the input log holds steps that the newest version lacks."""
+        self.store.open_log()
+        return any(True for _ in self.store.recorded(self.store.step))
+
     def _bring_up(self) -> None:
         """Workers at the newest version, arrangements that it lacks filled from the tables as they are there
         and made a version at once, then the logged steps."""
         self.step = self.store.step
         opening = sorted(set(self.program.slots) - set(self.store.body["arrangements"]))
-        self.runtime.open({**self.store.body, "opening": opening})
+        self.runtime.open({**self.store.body, "version": self.store.version, "opening": opening})
         if opening:
             self.runtime.step(self.step, [])
             self.runtime.accept()
@@ -80,7 +86,7 @@ class Coordinator:
         if opening or self.store.body["catalog"] != self._catalog:
             self._commit()
         for step, buffer in self.store.recorded(self.step):
-            inputs = StepInput.from_buffer(buffer, self._schemas)
+            inputs = StepInput.from_buffer(buffer, self.program)
             self.runtime.step(step, inputs.messages(self.program, self.layout))
             self._accept(step, inputs.at_us)
             if self.runtime.commits_every_step:
@@ -123,7 +129,7 @@ class Coordinator:
         step = self.step + 1
         ran = time.perf_counter()
         try:
-            self.store.record(step, inputs.to_parts())
+            self.store.record(step, inputs.to_parts(self.program))
         except BaseException:
             with suppress(WorkerLost):  # then the next step finds out; what matters now is the record
                 self.runtime.abort()
@@ -137,7 +143,7 @@ class Coordinator:
         if due:
             self._commit_after(step)
         ended = time.perf_counter()
-        return StepReport(
+        report = StepReport(
             step=step,
             input_rows=inputs.rows,
             changed_rows=_total(reply["views"] for reply in replies),
@@ -154,6 +160,8 @@ class Coordinator:
             },
             committed=due,
         )
+        self.metrics.stepped(report, replies, inputs.at_us, inputs.rows_by_table)
+        return report
 
     def _since_commit_s(self) -> float:
         return time.monotonic() - self._committed_at
@@ -184,6 +192,7 @@ class Coordinator:
     def _commit(self) -> None:
         version = self.store.version + 1
         replies = self.runtime.commit(version)
+        self.metrics.committed(replies)
         body = self._body(replies)
         self.store.commit(body)
         self.runtime.committed(version, body)
@@ -198,8 +207,9 @@ class Coordinator:
         }
         changes: dict[str, list[Any]] = {view: [] for view in self.program.circuit.views}
         oldest = self.step - self._retained_steps
-        for view, refs in self.store.body["changes"].items():
-            if view in changes:
+        for view, node in self.program.circuit.views.items():
+            if self.program.circuit.nodes[node].slot(0) in stored:  # not another view of the same name
+                refs = self.store.body["changes"].get(view, ())
                 changes[view] += [ref for ref in refs if ref["last"] > oldest]
         for reply in replies:
             for slot, refs in reply["arrangements"].items():
@@ -216,6 +226,7 @@ class Coordinator:
             "times": sorted(self.times.items()),
             "catalog": self._catalog,
             "layout": layout,
+            "metrics": self.metrics.to_json(),
         }
 
     # ---- reading ----------------------------------------------------------------------------------
@@ -233,11 +244,18 @@ class Coordinator:
         """The changes of a view after ``since`` that are not in a version yet."""
         self._commit_what_is_left()
         since = max(since, self.store.step)
+        if since >= self.step:
+            return self._no_changes(view)
         try:
             return self.runtime.changes(view, since)
         except WorkerLost as loss:
             self._recover(loss)
             return self.runtime.changes(view, since)
+
+    def _no_changes(self, view: str) -> pa.Table:
+        node = self.program.circuit.nodes[self.program.circuit.views[view]]
+        rows = ZSet.empty(node.operator.schema).to_batch()
+        return pa.Table.from_batches([rows.append_column(STEP_COLUMN, pa.array([], pa.int64()))])
 
     def close(self) -> None:
         """Commits what is not yet in a version and lets the workers go."""

@@ -1,9 +1,10 @@
 """What a user pushes, turned into one Arrow batch of exactly the table's schema, or refused.
 
-This is the only door for rows into a pipeline. Behind it every batch has the declared columns in the
-declared order with the declared types, no NULL where the table has none, and valid memory; nothing further
-in checks again. Whatever does not fit is an :class:`~penstock.errors.InputError` that names the table, the
-first bad row (counted from 0) and the column, and nothing is taken.
+This is the door for rows that are pushed (:mod:`penstock.schedule.files` is the one for files, with the
+same conversions and checks behind it). Behind it every batch has the declared columns in the declared order
+with the declared types, no NULL where the table has none, no -0.0 and one NaN, and valid memory; nothing
+further in checks again. Whatever does not fit is an :class:`~penstock.errors.InputError` that names the
+table, the first bad row (counted from 0) and the column, and nothing is taken.
 
 Rows come as Python dicts or Spark ``Row`` objects, a pandas or Spark DataFrame, or anything Arrow
 (tables, batches, and libraries that speak Arrow's stream interface). Names are matched as Spark matches
@@ -26,9 +27,10 @@ from pyspark.sql import Row
 from pyspark.sql.types import StructField, YearMonthIntervalType
 
 from penstock.errors import InputError
-from penstock.pipeline.arrow_values import check_nulls, from_arrow
-from penstock.pipeline.python_values import from_python
-from penstock.pipeline.refusal import RefusedError, shown
+from penstock.intake.arrow_values import from_arrow
+from penstock.intake.columns import contiguous, let_in
+from penstock.intake.python_values import from_python
+from penstock.intake.refusal import RefusedError, shown
 from penstock.pipeline.tables import TableSchema
 
 __all__ = ["to_batch", "to_keys"]
@@ -133,11 +135,8 @@ class _Door:
     def _batch(self, convert: Convert, length: int) -> pa.RecordBatch:
         arrays = []
         for field in self.table.fields:
-            what = "a key column" if field.name in self.table.primary_key else "a NOT NULL column"
             try:
-                array = convert(field)
-                array.validate(full=True)
-                check_nulls(array, field.dataType, field.nullable, what)
+                array = let_in(convert(field), field, in_key=field.name in self.table.primary_key)
             except RefusedError as refused:
                 path = ".".join((field.name, *refused.path))
                 raise self._error(refused.reason, refused.index, path) from None
@@ -174,7 +173,7 @@ class _Door:
             series = frame.iloc[:, where[field.name]]
             if series.dtype == object:
                 return from_python(_without_missing(series), field.dataType, self.timezone)
-            array = _contiguous(pa.array(series, from_pandas=True))
+            array = contiguous(pa.array(series, from_pandas=True))
             return from_arrow(array, field.dataType, self.timezone, whole_floats=True)
 
         return self._batch(convert, len(frame))
@@ -185,7 +184,7 @@ class _Door:
         def convert(field: StructField) -> pa.Array:
             column = data.column(where[field.name])
             column.validate(full=True)
-            return from_arrow(_contiguous(column), field.dataType, self.timezone)
+            return from_arrow(contiguous(column), field.dataType, self.timezone)
 
         return self._batch(convert, data.num_rows)
 
@@ -202,17 +201,6 @@ class _Door:
                 )
             )
         return self._arrow(frame.toArrow())
-
-
-def _contiguous(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    combined = column.combine_chunks()
-    if isinstance(combined, pa.ChunkedArray):
-        raise RefusedError("more than 2 GiB of data in one column: push it in several steps")
-    return combined
 
 
 def _without_missing(series: pd.Series[Any]) -> list[Any]:

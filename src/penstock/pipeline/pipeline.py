@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType
 
 from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program, cut
-from penstock.errors import PipelineError
+from penstock.errors import EvaluationError, PipelineError
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.explain import explain_text
 from penstock.pipeline.run import Run
@@ -31,6 +32,8 @@ from penstock.sql import (
     apply_script,
     catalog_from_json,
     catalog_to_json,
+    declare_function,
+    one_function_each,
 )
 from penstock.sql.catalog import register
 from penstock.sql.planner import Planner
@@ -85,8 +88,30 @@ class Pipeline:
         self._planning = PlanningSession(spark, stored["settings"] if stored else None)
         self._functions: dict[str, Callable[[Tables], DataFrame]] = {}
         self._unplanned: dict[str, Any] | None = stored
-        self._known = Catalog()
+        self._known = self._stored = Catalog()  # what is declared; what the state in the storage belongs to
+        self._registered = True  # whether the planning session has the relations of the catalogue
         self._run: Run | None = None
+
+    def anew(
+        self, storage: str | os.PathLike[str], *, workers: int | None = None, mode: Mode | None = None
+    ) -> Pipeline:
+        """The same tables and views over another, empty storage, with other workers or another mode.
+
+        Nothing is planned again, which for many views saves most of the time to open them."""
+        other = Pipeline(
+            self.name,
+            storage,
+            workers=workers or self.workers,
+            mode=mode or self.mode,
+            spark=self.spark,
+            commit_interval_s=self._commit_interval_s,
+            retained_steps=self._retained_steps,
+        )
+        if other._unplanned is not None:
+            raise PipelineError(f"{other._backend.url} is not empty: it holds a pipeline with its own tables")
+        other._planning = PlanningSession(self.spark, self._planning.settings)
+        other._known, other._registered = self.catalog, False
+        return other
 
     # ---- declaring --------------------------------------------------------------------------------
 
@@ -95,7 +120,7 @@ class Pipeline:
         """All tables and views. On first use, those stored with the state are planned again."""
         if self._unplanned is not None:
             self._known = catalog_from_json(self._planning, self._unplanned, self._functions)
-            self._unplanned = None
+            self._stored, self._unplanned = self._known, None
         return self._known
 
     @property
@@ -115,9 +140,27 @@ class Pipeline:
         there already is fine, so a script can be run again to resume its pipeline.
         """
         self._check_not_running()
+        self._register()
         catalog = apply_script(self._planning, self.catalog, script, allow_same=True)
         self._check_plannable(catalog)
         self._known = catalog
+
+    def function(
+        self, name: str, function: Callable[..., Any], *, returns: DataType | str | None = None
+    ) -> None:
+        """Declares a Python function that views can call in SQL: what ``udf`` or ``pandas_udf`` of
+        ``pyspark.sql.functions`` gives, or a plain function and the SQL type it ``returns``.
+
+        It must give one value for each row, the same whenever it is called with the same arguments. It is not
+        stored: when the pipeline is opened again, declare it again, before anything else.
+        """
+        self._check_not_running()
+        users = [
+            view.name for view in self._known.views.values() if name.lower() in map(str.lower, view.functions)
+        ]
+        if users:
+            raise PipelineError(f"function {name} is used by {', '.join(users)}; drop those views first")
+        declare_function(self._planning, name, function, returns)
 
     def view(self, name: str, function: Callable[[Tables], DataFrame], *, comment: str = "") -> None:
         """Declares a materialised view by a function from the pipeline's tables to a DataFrame.
@@ -128,6 +171,7 @@ class Pipeline:
         if self._unplanned is not None and self._awaits(name):
             self._functions[name] = function
             return
+        self._register()
         catalog = add_view(self._planning, self.catalog, name, function, comment=comment)
         self._check_plannable(catalog)
         self._known = catalog
@@ -144,10 +188,16 @@ class Pipeline:
         try:
             self._program(catalog)
         except BaseException:
+            self._registered = False
+            raise
+
+    def _register(self) -> None:
+        """Brings the planning session to the catalogue, if it is not there: planning needs it."""
+        if not self._registered:
             self._planning.clear()
             for relation in self._known.relations:
                 register(self._planning, relation)
-            raise
+            self._registered = True
 
     def _check_not_running(self) -> None:
         if self._run is not None:
@@ -165,6 +215,7 @@ class Pipeline:
 
     @staticmethod
     def _program(catalog: Catalog) -> Program:
+        one_function_each((view.name, view.plan) for view in catalog.views.values())
         planner = Planner()
         for relation in catalog.relations:
             if isinstance(relation, ViewDefinition):
@@ -174,18 +225,63 @@ class Pipeline:
             table = TableSchema.of(relation)
             names = relation.schema.names
             if table.append_only:
-                planner.add_append_table(table.name, table.arrow_schema)
+                planner.add_append_table(table.name, table.arrow_schema, relation.incarnation)
             else:
                 key = tuple(names.index(column) for column in table.primary_key)
-                planner.add_table(table.name, table.arrow_schema, key)
+                planner.add_table(table.name, table.arrow_schema, key, relation.incarnation)
         return cut(planner.build())
 
     # ---- running ----------------------------------------------------------------------------------
 
     def run(self) -> Run:
-        """Starts the workers and resumes the state; use the result in a ``with`` block."""
+        """Starts the workers and resumes the state; use the result in a ``with`` block.
+
+        New views are filled from the rows that are there. If an expression of one fails on them, the error is
+        raised here, and nothing that was declared since the last run takes effect.
+        """
         self._check_not_running()
-        program = self.program()
+        self._finish_logged_steps()
+        coordinator = self._coordinator(self.catalog)
+        try:
+            coordinator.open()
+        except EvaluationError as error:
+            coordinator.kill()
+            self._known, self._registered = self._stored, False
+            reason = "the rows that are there; nothing declared since the last run was created"
+            raise EvaluationError(
+                error.condition, f"{error.message}, on {reason}", view=error.view, expression=error.expression
+            ) from error
+        except BaseException:
+            coordinator.kill()
+            raise
+        self._stored = self.catalog
+        self._run = Run(
+            self.spark,
+            self.catalog,
+            self._planning.settings,
+            coordinator,
+            functions=self._planning.functions.values(),
+            describe=self._describe,
+            on_close=self._closed,
+        )
+        return self._run
+
+    def _finish_logged_steps(self) -> None:
+        """Runs what a crash left in the input log under the tables and views it was logged for, before others
+        take their place: a new view must not fail on a step that has happened."""
+        catalog = self.catalog
+        if self._stored.relations in ((), catalog.relations):
+            return
+        coordinator = self._coordinator(self._stored)
+        try:
+            if coordinator.has_logged_steps():
+                coordinator.open()
+                coordinator.close()
+        finally:
+            coordinator.kill()
+
+    def _coordinator(self, catalog: Catalog) -> Coordinator:
+        program = self._program(catalog)
         store = PipelineStore(self._backend, self.name)
         factory = partial(make_worker, program, self._layout, self._backend.url, store.seed)
         crew = Crew(self.name, self.workers, program.levels, factory)
@@ -193,29 +289,15 @@ class Pipeline:
         runtime = (
             ResidentRuntime(self.spark, crew) if self.mode == "resident" else StagedRuntime(self.spark, crew)
         )
-        coordinator = Coordinator(
+        return Coordinator(
             program,
             self._layout,
             store,
             runtime,
-            catalog=catalog_to_json(self.catalog, self._planning.settings),
+            catalog=catalog_to_json(catalog, self._planning.settings),
             commit_interval_s=self._commit_interval_s,
             retained_steps=self._retained_steps,
         )
-        try:
-            coordinator.open()
-        except BaseException:
-            coordinator.kill()
-            raise
-        self._run = Run(
-            self.spark,
-            self.catalog,
-            self._planning.settings,
-            coordinator,
-            describe=self._describe,
-            on_close=self._closed,
-        )
-        return self._run
 
     def _describe(self) -> dict[str, object]:
         return {

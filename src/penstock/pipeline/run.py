@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
 from penstock.errors import InputError, PenstockError, PipelineError, RowConflict
@@ -22,6 +24,7 @@ from penstock.pipeline.contents import (
     consolidated,
     expanded,
     frame_of,
+    net_changes,
     sorted_by,
 )
 from penstock.pipeline.coordinator import Coordinator
@@ -32,11 +35,12 @@ from penstock.pipeline.reports import Status, StepReport, Verification, VerifyRe
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.tables import TableSchema
 from penstock.pipeline.verify import batch_session, batch_views, difference_of
-from penstock.schedule.files import FileInput
+from penstock.schedule.files import FileInput, Wanted
 from penstock.schedule.state import open_segment
 from penstock.schedule.worker import STEP_COLUMN
 from penstock.sql import Catalog, ViewDefinition
 from penstock.sql.catalog import Relation
+from penstock.sql.session import active_session_kept
 from penstock.zset import WEIGHT_COLUMN
 
 __all__ = ["Run"]
@@ -56,11 +60,12 @@ class Run:
         settings: dict[str, str],
         coordinator: Coordinator,
         *,
+        functions: Iterable[Any] = (),
         describe: Callable[[], dict[str, object]],
         on_close: Callable[[], None],
     ) -> None:
         self._spark, self._catalog, self._settings = spark, catalog, settings
-        self._coordinator = coordinator
+        self._coordinator, self._functions = coordinator, tuple(functions)
         self._describe, self._on_close = describe, on_close
         self._tables = {table.name: TableSchema.of(table) for table in catalog.tables.values()}
         self._pushes = Pushes(coordinator.store.seed)
@@ -105,10 +110,13 @@ class Run:
     def load(self, table: str, path: str | os.PathLike[str]) -> int:
         """Adds the rows of a Parquet file (in a keyed table, replacing rows with the same key); returns how
         many. The workers read the file during the next step, so it must be where they can reach it, and it
-        must not change while the step can still be replayed."""
+        must not change while the step can still be replayed, that is, before the next commit. Further columns
+        of the file are not read. What does not fit the table is refused as pushed rows are: columns and their
+        types here, values by the step."""
         schema = self._table(table)
         self._check_open()
-        file = FileInput.of(Path(path), schema.name, schema.arrow_schema, UPSERT)
+        wanted = Wanted(schema.name, StructType(list(schema.fields)), schema.primary_key, self._timezone)
+        file = FileInput.of(Path(path), wanted, UPSERT)
         self._pushes.add_file(schema, file)
         if self._loop is not None:
             self._loop.wake()
@@ -192,7 +200,8 @@ class Run:
 
     def view(self, name: str) -> DataFrame:
         """The rows of a table or view as a Spark DataFrame."""
-        return frame_of(self._spark, self.read(name), self._relation(name).schema)
+        with active_session_kept(self._spark):
+            return frame_of(self._spark, self.read(name), self._relation(name).schema)
 
     def changes(self, view: str, since: int = -1, *, format: ChangeFormat = "weights") -> pa.Table:
         """The changes of a view in the steps after ``since``.
@@ -209,7 +218,8 @@ class Run:
             recent = self._coordinator.recent_changes(relation.name, since)
             times = dict(self._coordinator.times)
         names = [*relation.schema.names, WEIGHT_COLUMN, STEP_COLUMN]
-        table = pa.concat_tables([part.rename_columns(names) for part in [*stored, recent]])
+        parts = pa.concat_tables([part.rename_columns(names) for part in [*stored, recent]])
+        table = net_changes(parts, self._coordinator.store.seed)
         # Step by step, and in a step what goes before what comes.
         table = table.sort_by([(STEP_COLUMN, "ascending"), (WEIGHT_COLUMN, "ascending")])
         return table if format == "weights" else as_change_feed(table, times)
@@ -226,11 +236,11 @@ class Run:
 
     def verify(self, name: str | None = None) -> Verification:
         """Recomputes a view (or all) in batch Spark over the current tables and compares."""
-        with self._lock:
+        with self._lock, active_session_kept(self._spark):
             views = [v for v in self._catalog.views.values() if v.materialized]
             if name is not None:
                 views = [self._stored_view(name)]
-            session = batch_session(self._spark, self._settings)
+            session = batch_session(self._spark, self._settings, self._functions)
             frames = batch_views(session, self._catalog, self.read)
             reports = []
             for view in views:
@@ -256,6 +266,13 @@ class Run:
             stored_rows=sum(sizes),
             **self._describe(),  # type: ignore[arg-type] # name, storage, workers, mode: see Pipeline
         )
+
+    @property
+    def progress(self) -> tuple[dict[str, Any], ...]:
+        """Progress records of the last steps (a hundred at most), the newest at the end, with Structured
+        Streaming's names where they mean the same: ``batchId`` is the step, ``durationMs`` where its time
+        went, ``stateOperators`` what each operator that keeps state did and holds."""
+        return tuple(self._coordinator.metrics.recent)
 
     # ---- closing ----------------------------------------------------------------------------------
 

@@ -62,13 +62,21 @@ class StepInput:
     @property
     def rows(self) -> int:
         """How many rows were pushed."""
-        return sum(map(len, self.tables.values())) + sum(file.rows for _, file in self.files)
+        return sum(self.rows_by_table.values())
+
+    @property
+    def rows_by_table(self) -> dict[str, int]:
+        """How many rows were pushed to each table."""
+        rows = {table: len(delta) for table, delta in self.tables.items()}
+        for table, file in self.files:
+            rows[table] = rows.get(table, 0) + file.rows
+        return rows
 
     def messages(self, program: Program, layout: Layout) -> list[Message]:
         """The rows for each worker, and the shares of files it is to read."""
         nodes = program.circuit.tables
         rows = [
-            Message(input_edge(nodes[table]), worker, part.encode())
+            Message(input_edge(nodes[table]), worker, part)
             for table, delta in self.tables.items()
             for worker, part in _dealt(delta, layout)
         ]
@@ -79,35 +87,44 @@ class StepInput:
         ]
         return rows + shares
 
-    def to_parts(self) -> list[Part]:
-        """The input as bytes for the log: a header that names the tables, then one block for each."""
+    def to_parts(self, program: Program) -> list[Part]:
+        """The input as bytes for the log: a header that names the tables, then one block for each. The
+        fingerprint of a table says which of several that had the same name it is."""
         blocks = [encode_batch(delta.encode()) for delta in self.tables.values()]
         sizes = [sum(part.size for part in block) for block in blocks]
-        index = [[name, size] for name, size in zip(self.tables, sizes, strict=True)]
-        files = [[table, asdict(file)] for table, file in self.files]
+        index = [[name, size, _which(program, name)] for name, size in zip(self.tables, sizes, strict=True)]
+        files = [[table, asdict(file), _which(program, table)] for table, file in self.files]
         header = json.dumps({"at_us": self.at_us, "tables": index, "files": files}).encode()
         head = _LENGTH.pack(len(header)) + header
         head += b" " * (-len(head) % _ALIGNMENT)
         return [head, *(part for block in blocks for part in block)]
 
     @staticmethod
-    def from_buffer(buffer: pa.Buffer, schemas: Mapping[str, pa.Schema]) -> StepInput:
+    def from_buffer(buffer: pa.Buffer, program: Program) -> StepInput:
         """The inverse of :meth:`to_parts`. Rows of tables that were dropped since are left out."""
+        circuit = program.circuit
         (length,) = _LENGTH.unpack_from(buffer)
         header = json.loads(bytes(buffer[_LENGTH.size : _LENGTH.size + length]))
         start = _LENGTH.size + length
         start += -start % _ALIGNMENT
         tables: dict[str, Delta] = {}
-        for name, size in header["tables"]:
-            if name in schemas:
-                tables[name] = Delta.decode(schemas[name], decode_batch(buffer.slice(start, size)))
+        for name, size, fingerprint in header["tables"]:
+            if _which(program, name) == fingerprint:
+                schema = circuit.nodes[circuit.tables[name]].operator.schema
+                tables[name] = Delta.decode(schema, decode_batch(buffer.slice(start, size)))
             start += size
         files = [
-            (table, FileInput(**{**file, "group_rows": tuple(file["group_rows"])}))
-            for table, file in header["files"]
-            if table in schemas
+            (table, FileInput.from_json(file))
+            for table, file, fingerprint in header["files"]
+            if _which(program, table) == fingerprint
         ]
         return StepInput(int(header["at_us"]), tables, files)
+
+
+def _which(program: Program, table: str) -> str | None:
+    """The fingerprint of the table of this name, if there is one."""
+    node = program.circuit.tables.get(table)
+    return None if node is None else program.circuit.nodes[node].fingerprint
 
 
 def _dealt(delta: Delta, layout: Layout) -> list[tuple[int, Delta]]:

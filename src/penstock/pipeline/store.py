@@ -117,6 +117,7 @@ def _first_body(name: str) -> dict[str, Any]:
         "times": [],
         "catalog": None,
         "layout": None,
+        "metrics": None,
     }
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.pipeline.compare import difference
 from penstock.pipeline.contents import frame_of
-from penstock.sql import Catalog, Tables
+from penstock.sql import Catalog, Tables, register_functions
 
 __all__ = ["batch_session", "batch_views", "difference_of"]
 
 
-def batch_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+def batch_session(
+    spark: SparkSession, settings: Mapping[str, str], functions: Iterable[Any] = ()
+) -> SparkSession:
     """A session beside the user's in which the pipeline's queries mean what they mean to the pipeline."""
     session = spark.newSession()
     for key, value in settings.items():
         session.conf.set(key, value)
+    register_functions(session, functions)
     return session
 
 

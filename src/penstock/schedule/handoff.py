@@ -19,8 +19,14 @@ class Handoff:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
+        self._nothing = Delta.empty(schema)
         self._parts: list[Delta] = []
         self._arranged: Arranged | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anything was given since the last drain."""
+        return bool(self._parts) or self._arranged is not None
 
     def give(self, flow: Delta | Arranged) -> None:
         """Adds a part."""
@@ -36,7 +42,7 @@ class Handoff:
         if arranged is not None:
             return arranged
         if not parts:
-            return Delta.empty(self._schema)
+            return self._nothing
         return concat_deltas(self._schema, parts)
 
     def clear(self) -> None:

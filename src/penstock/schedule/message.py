@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from penstock.circuit.delta import Arranged, Delta
+
 __all__ = ["FILE_LEVEL", "Message", "file_edge", "first_level", "input_edge", "is_file_edge"]
 
 FILE_LEVEL = -1
@@ -16,14 +18,20 @@ _FILES = 1 << 20  # more nodes than a circuit ever has
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """``batch`` is an encoded flow for edge ``edge`` on worker ``target``.
+    """``content`` is a flow for edge ``edge`` on worker ``target``: as it is while it stays in the worker,
+    and encoded as one record batch when it comes from elsewhere.
 
     Edges are numbered by the program; the pushed rows of a table arrive on its :func:`input_edge`, the files
     to be read for it on its :func:`file_edge`."""
 
     edge: int
     target: int
-    batch: pa.RecordBatch
+    content: pa.RecordBatch | Delta | Arranged
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """The content in the form in which it travels."""
+        return self.content if isinstance(self.content, pa.RecordBatch) else self.content.encode()
 
 
 def input_edge(node: int) -> int:

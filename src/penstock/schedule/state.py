@@ -59,6 +59,11 @@ class Arrangements:
             self._spines[slot] = spine
         return self._spines[slot]
 
+    def size(self, slot: str) -> tuple[int, int]:
+        """Rows and bytes of an arrangement."""
+        batches = self.spine(slot).batches
+        return sum(map(len, batches)), sum(batch.nbytes for batch in batches)
+
     def _load(self, spine: Spine, ref: BatchRef) -> None:
         """Adds this worker's slices of a stored batch."""
         segment = open_segment(self._backend, ref.segment)

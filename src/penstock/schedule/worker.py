@@ -78,6 +78,8 @@ class Worker:
         self._pending: dict[str, Delta] = {}
         self._counters: dict[str, int] = defaultdict(int)
         self._millis: dict[int, float] = defaultdict(float)
+        self._rows_in: dict[int, int] = {}
+        self._rows_out: dict[int, int] = {}
         for handoff in self._handoffs.values():
             handoff.clear()
 
@@ -115,13 +117,15 @@ class Worker:
         return outbox
 
     def finish(self) -> dict[str, Any]:
-        """What the step did here: changed rows per view, counters, time per node."""
+        """What the step did here: changed rows per view, counters, time and rows per node."""
         return {
             "worker": self.worker,
             "step": self._step,
             "views": {name: len(delta) for name, delta in self._pending.items()},
             "counters": dict(self._counters),
             "node_ms": {str(node): round(ms, 3) for node, ms in self._millis.items()},
+            "rows_in": {str(node): rows for node, rows in self._rows_in.items()},
+            "rows_out": {str(node): rows for node, rows in self._rows_out.items()},
         }
 
     def accept(self) -> None:
@@ -162,7 +166,8 @@ class Worker:
         changes = {view: _concat(parts) for view, parts in self._changes.items() if parts}
         stored, changed = self._arrangements.write(version, slots, changes)
         self._written = (version, {view: len(parts) for view, parts in self._changes.items()})
-        return {"worker": self.worker, "arrangements": stored, "changes": changed}
+        sizes = {slot: self._arrangements.size(slot) for slot in stored}
+        return {"worker": self.worker, "arrangements": stored, "changes": changed, "sizes": sizes}
 
     def read(self, name: str) -> pa.RecordBatch:
         """This worker's part of a table's or view's rows, with their weights."""
@@ -189,15 +194,12 @@ class Worker:
         """Puts messages into handoffs; those for later levels are handed on."""
         onward: list[Message] = []
         for message in messages:
-            if message.edge < 0:
-                schema = self._schema(-1 - message.edge)
-                self._handoffs[message.edge].give(Delta.decode(schema, message.batch))
-                continue
-            edge = self.program.edges[message.edge]
-            if self.program.level_of[edge.target] > level:
-                onward.append(message)
-            else:
-                self._handoffs[message.edge].give(self._decode(edge, message.batch))
+            if message.edge >= 0:
+                edge = self.program.edges[message.edge]
+                if self.program.level_of[edge.target] > level:
+                    onward.append(message)
+                    continue
+            self._handoffs[message.edge].give(self._flow(message))
         return onward
 
     def _read_files(self) -> list[Message]:
@@ -211,15 +213,28 @@ class Worker:
                 if message.edge == file_edge(node):
                     rows = FileShare.decode(message.batch).read(name, table.schema, table.routing, self.seed)
                     parts = [(self.worker, rows)] if rows.keys is None else self.layout.split(rows)
-                    outbox += [Message(input_edge(node), owner, part.encode()) for owner, part in parts]
+                    outbox += [Message(input_edge(node), owner, part) for owner, part in parts]
         return outbox
 
-    def _decode(self, edge: Edge, batch: pa.RecordBatch) -> Flow:
-        node = self.program.circuit.nodes[edge.source]
+    def _flow(self, message: Message) -> Flow:
+        """What a message holds."""
+        if not isinstance(message.content, pa.RecordBatch):
+            return message.content
+        if message.edge < 0:
+            return Delta.decode(self._schema(-1 - message.edge), message.content)
+        node = self.program.circuit.nodes[self.program.edges[message.edge].source]
         if node.operator.arranged:
-            before = () if self._opening else self._arrangements.spine(node.slot(0)).batches
-            return Arranged(node.operator.schema, Batch.from_arrow(batch), before)
-        return Delta.decode(node.operator.schema, batch)
+            before = NodeState(self, node).before(0)
+            return Arranged(node.operator.schema, Batch.from_arrow(message.content), before)
+        return Delta.decode(node.operator.schema, message.content)
+
+    def _drain(self, edge: Edge) -> Flow:
+        """What came along an edge; an arrangement that did not change is not sent, yet can be searched."""
+        handoff = self._handoffs[edge.id]
+        source = self.program.circuit.nodes[edge.source]
+        if handoff.waiting or not source.operator.arranged:
+            return handoff.drain()
+        return source.operator.idle(NodeState(self, source))
 
     def _run(self, fragment: Fragment, outbox: list[Message]) -> None:
         """One fragment: operators pass their flows on directly, handoffs only at its border."""
@@ -227,7 +242,7 @@ class Worker:
         for node_id in fragment.nodes:
             node = self.program.circuit.nodes[node_id]
             inputs = [
-                self._handoffs[e.id].drain() if e.handoff else flows[e.source] for e in self._inputs[node_id]
+                self._drain(edge) if edge.handoff else flows[edge.source] for edge in self._inputs[node_id]
             ]
             if not inputs and input_edge(node_id) in self._handoffs:
                 inputs = [self._handoffs[input_edge(node_id)].drain()]
@@ -247,6 +262,7 @@ class Worker:
             views = ", ".join(self.program.circuit.views_of(node.id))
             raise error.located(views, node.operator.describe()) from error
         self._millis[node.id] += (time.perf_counter() - started) * 1000
+        self._rows_in[node.id], self._rows_out[node.id] = sum(map(len, inputs)), len(flow)
         if isinstance(node.operator, View) and isinstance(flow, Delta):
             self._pending[node.operator.name] = flow
         return flow
@@ -255,13 +271,11 @@ class Worker:
         here, there = self.program.level_of[edge.source], self.program.level_of[edge.target]
         if here == there:
             self._handoffs[edge.id].give(flow)
-        elif isinstance(flow, Arranged):
-            outbox.append(Message(edge.id, self.worker, flow.batch.to_arrow()))
         elif edge.exchange:
-            for target, part in self.layout.split(flow):
-                outbox.append(Message(edge.id, target, part.encode()))
+            assert isinstance(flow, Delta)
+            outbox += [Message(edge.id, target, part) for target, part in self.layout.split(flow)]
         elif len(flow):
-            outbox.append(Message(edge.id, self.worker, flow.encode()))
+            outbox.append(Message(edge.id, self.worker, flow))
 
     def _is_fresh(self, view: str) -> bool:
         """In an opening step only new views have changes: the others are as they were."""

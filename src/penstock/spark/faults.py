@@ -8,14 +8,28 @@ classes of :mod:`penstock.errors`; anything else becomes a :class:`PipelineError
 from __future__ import annotations
 
 import json
+import re
+import sys
 import traceback
 from collections.abc import Mapping
 from typing import Any
 
 import penstock.errors as errors
-from penstock.errors import PenstockError, PipelineError
+from penstock.errors import EnvironmentProblem, PenstockError, PipelineError
 
-__all__ = ["describe_fault", "rebuild_fault", "spark_reason"]
+__all__ = ["describe_fault", "python_problem", "rebuild_fault", "spark_reason"]
+
+# What Spark says when the Python of its workers is not one that can run Penstock.
+_WRONG_PYTHON = (
+    (re.compile(r'Cannot run program "([^"]*)"'), "there is no program {}"),
+    (
+        re.compile(r"Python in worker has different version: (\S+ than that in driver: \S+?),"),
+        "it is Python {}",
+    ),
+    (re.compile(r"No module named '?([\w.]+)"), "it cannot import {}"),
+    (re.compile(r"ImportError: ([^\n]+)"), "an import fails: {}"),
+    (re.compile(r"Error from python worker:\s+(.+)"), "it does not start: {}"),
+)
 
 
 def _jsonable(value: object) -> object:
@@ -50,3 +64,16 @@ def rebuild_fault(fault: Mapping[str, Any], worker: int) -> PenstockError:
 def spark_reason(error: BaseException) -> str:
     """What Spark says went wrong, without the stack of the JVM: that tells a user nothing."""
     return "\n".join(line for line in str(error).splitlines() if not line.startswith(("\tat ", "\t...")))
+
+
+def python_problem(reason: str, python: str) -> EnvironmentProblem | None:
+    """If ``reason``, why a Spark job ended, is that its workers cannot run Penstock at all: what to set."""
+    for sign, words in _WRONG_PYTHON:
+        found = sign.search(reason)
+        if found is not None:
+            return EnvironmentProblem(
+                f"Spark's workers run {python}, which cannot run Penstock: {words.format(found[1])}. Set the "
+                "environment variable PYSPARK_PYTHON, before the SparkSession is made, to a Python that has "
+                f"Penstock installed (here: {sys.executable}; on a cluster, one that every executor has)"
+            )
+    return None

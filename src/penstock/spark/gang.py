@@ -79,12 +79,8 @@ class Gang:
 
         A worker's failure is raised only when every worker has replied: then all stand still.
         """
-        if not self.alive:
-            raise WorkerLost("the workers are gone")
-        self._sequence += 1
         try:
-            for link in self._links:
-                link.send(self._command(do, inputs[link.worker] if inputs else (), **fields))
+            self._send(do, inputs, **fields)
             replies = self._collect()
         except WorkerLost:
             self.alive = False
@@ -99,6 +95,21 @@ class Gang:
             _, worker = min(faults)
             raise rebuild_fault(replies[worker].header["fault"], worker)
         return replies
+
+    def tell(self, do: str) -> None:
+        """Give every worker a command that it does not reply to; what goes wrong shows with the next one."""
+        try:
+            self._send(do)
+        except WorkerLost:
+            self.alive = False
+            raise
+
+    def _send(self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object) -> None:
+        if not self.alive:
+            raise WorkerLost("the workers are gone")
+        self._sequence += 1
+        for link in self._links:
+            link.send(self._command(do, inputs[link.worker] if inputs else (), **fields))
 
     def stop(self) -> None:
         """End the job: politely where a worker still listens, by cancelling it where not."""

@@ -23,6 +23,7 @@ import pyarrow.flight as flight
 
 from penstock.errors import PipelineError, WorkerLost
 from penstock.schedule.message import Message
+from penstock.spark.allocation import keep_freed_memory
 from penstock.spark.channel import call_options, check_generation, connect, hello_descriptor
 from penstock.spark.exchange import Exchange, Poisoned
 from penstock.spark.faults import describe_fault
@@ -34,6 +35,7 @@ __all__ = ["Invitation", "take_part"]
 _BEAT_SECONDS = 2.0
 _BEAT_TIMEOUT_SECONDS = 8.0
 _GRACE_SECONDS = 3.0
+_DECISIONS = ("accept", "abort")
 
 Reply = tuple[dict[str, Any], Sequence[Message]]
 
@@ -50,6 +52,7 @@ class Invitation:
 
 def take_part(invitation: Invitation, index: int) -> None:
     """Be worker ``index`` of the gang until it is over."""
+    keep_freed_memory()
     exchange = Exchange(
         index,
         invitation.crew.workers,
@@ -109,11 +112,11 @@ class _Member:
         self._index = index
         self._exchange = exchange
         self._opened: StepWorker | None = None
+        self._undecided: WorkerLost | None = None
         self._commands: dict[str, Callable[[Mapping[str, Any], Sequence[Message]], Reply]] = {
             "meet": self._meet,
             "open": self._open,
             "step": self._step,
-            "settle": lambda header, messages: ({}, ()),
             "commit": lambda header, messages: ({"result": self._worker.commit(header["version"])}, ()),
             "read": self._read,
             "changes": self._changes,
@@ -125,8 +128,12 @@ class _Member:
         while (command := read_frame(reader, frames)) is not None:
             header = command.header
             check_generation(header, self._generation)
+            if header["do"] in _DECISIONS:
+                self._decide(header["do"])
+                continue
             try:
-                self._settle(header.get("settle"))
+                if self._undecided is not None and header["do"] != "open":
+                    raise self._undecided
                 reply, messages = self._commands[header["do"]](header, command.messages)
             except WorkerLost as loss:
                 reply, messages = {"lost": str(loss)}, ()
@@ -143,12 +150,16 @@ class _Member:
             raise PipelineError("the worker has not been opened")
         return self._opened
 
-    def _settle(self, decision: str | None) -> None:
-        """What the driver decided about the last step comes with its next command."""
-        if decision == "accept":
-            self._worker.accept()
-        elif decision == "abort" and self._opened is not None:
-            self._opened.abort()
+    def _decide(self, decision: str) -> None:
+        """What the driver decided about the last step. It expects no reply, so a failure is kept for the next
+        command: a state to which an accepted step could not be added is as good as lost."""
+        try:
+            if decision == "accept":
+                self._worker.accept()
+            elif self._opened is not None:
+                self._opened.abort()
+        except Exception as error:
+            self._undecided = WorkerLost(f"worker {self._index} could not {decision} a step: {error}")
 
     def _meet(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         self._exchange.meet(header["locations"])
@@ -156,7 +167,7 @@ class _Member:
 
     def _open(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         # A new object each time: nothing of an earlier attempt can survive in it.
-        self._opened = None
+        self._opened = self._undecided = None
         worker = self._crew.factory(self._index)
         worker.open(header["body"])
         self._opened = worker

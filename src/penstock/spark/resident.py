@@ -1,12 +1,14 @@
 """The resident runtime: workers that stay up between steps, with their state hot in memory.
 
 A step is one command to each worker and one reply from it; in between the workers exchange batches among
-themselves. The decision about a step (accept, abort) rides on the next command, so it costs nothing.
+themselves. The decision about a step (accept, abort) is told to them and not waited for: a worker adds the
+step to its state, and merges what there is to merge, while the step's caller already goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.schedule.message import Message, first_level
+from penstock.spark.faults import python_problem
 from penstock.spark.gang import Gang
 from penstock.spark.runtime import Crew
 from penstock.spark.wire import Frame
@@ -31,7 +34,6 @@ class ResidentRuntime:
         self._gang: Gang | None = None
         self._generation = 0
         self._pending = False
-        self._settle: str | None = None
 
     @property
     def generation(self) -> int:
@@ -43,9 +45,17 @@ class ResidentRuntime:
             self.close()
         if self._gang is None:
             self._generation += 1
-            self._gang = Gang(self._spark, self._crew, self._generation)
-        self._pending, self._settle = False, None
+            self._gang = self._started()
+        self._pending = False
         self._ask("open", body=dict(body))
+
+    def _started(self) -> Gang:
+        try:
+            return Gang(self._spark, self._crew, self._generation)
+        except WorkerLost as loss:
+            # Then the next gang would be lost as well.
+            problem = python_problem(str(loss), self._spark.sparkContext.pythonExec)
+            raise problem or loss from None
 
     def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
         if self._pending:
@@ -59,19 +69,21 @@ class ResidentRuntime:
         except WorkerLost:
             raise
         except PenstockError:
-            self.abort()
+            with suppress(WorkerLost):  # then the next step finds out; this error is the caller's
+                self.abort()
             raise
         return [frame.header["result"] for frame in replies]
 
     def accept(self) -> None:
         if not self._pending:
             raise PipelineError("there is no step to accept")
-        self._pending, self._settle = False, "accept"
+        self._pending = False
+        self._running.tell("accept")
 
     def abort(self) -> None:
         if self._pending:
-            self._pending, self._settle = False, "abort"
-            self._ask("settle")
+            self._pending = False
+            self._running.tell("abort")
 
     def commit(self, version: int) -> list[dict[str, Any]]:
         return [frame.header["result"] for frame in self._ask("commit", version=version)]
@@ -87,19 +99,20 @@ class ResidentRuntime:
 
     def close(self) -> None:
         gang, self._gang = self._gang, None
-        self._pending, self._settle = False, None
+        self._pending = False
         if gang is not None:
             gang.stop()
 
     def _ask(
         self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object
     ) -> list[Frame]:
+        return self._running.ask(do, inputs, **fields)
+
+    @property
+    def _running(self) -> Gang:
         if self._gang is None:
             raise PipelineError("the workers have not been started")
-        settle, self._settle = self._settle, None
-        if settle is not None:
-            fields["settle"] = settle
-        return self._gang.ask(do, inputs, **fields)
+        return self._gang
 
 
 def _table(replies: Sequence[Frame]) -> pa.Table:

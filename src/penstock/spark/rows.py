@@ -38,7 +38,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """``kind``: message, refs, report, error, or part (of a table's or view's contents)."""
+    """``kind``: start, message, refs, report or error."""
 
     target: int
     source: int
@@ -51,13 +51,13 @@ def json_row(target: int, source: int, kind: str, content: object) -> Row:
     return Row(target, source, kind, -1, json.dumps(content).encode())
 
 
-def message_rows(message: Message, source: int, kind: str = "message") -> Iterator[Row]:
+def message_rows(message: Message, source: int) -> Iterator[Row]:
     """The rows of one message: one, or several if its batch is large."""
     batch = message.batch
     pieces = max(1, -(-batch.nbytes // PAYLOAD_BYTES))
     length = max(1, -(-batch.num_rows // pieces))
     for start in range(0, max(1, batch.num_rows), length):
-        yield Row(message.target, source, kind, message.edge, encode_batch(batch.slice(start, length)))
+        yield Row(message.target, source, "message", message.edge, encode_batch(batch.slice(start, length)))
 
 
 def encode_batch(batch: pa.RecordBatch) -> pa.Buffer:

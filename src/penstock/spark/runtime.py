@@ -57,7 +57,8 @@ class Runtime(Protocol):
     commits_every_step: bool
 
     def open(self, body: Mapping[str, Any]) -> None:
-        """Bring all workers to the state of this manifest body, starting them if needed."""
+        """Bring all workers to the state of this manifest body, starting them if needed. The body says its
+        ``version`` too, and which arrangements are new (``opening``)."""
 
     def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
         """Run one step on all workers and return each one's report.

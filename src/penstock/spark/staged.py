@@ -5,6 +5,9 @@ in it) and write what they add. So a step must be committed before the next one,
 job costs, some tens of milliseconds for each level. It is the way for one-off refreshes, for loads too big
 for the memory of resident workers, and where task slots cannot be held.
 
+Reading needs no job: everything is in the last version, which the driver can open as well as any task (it has
+to reach the storage anyway, for the manifests), and what is read ends up in the driver in any case.
+
 The exchange between levels is Spark's shuffle: ``repartitionById`` takes each row to the partition of its
 target. Every worker sends itself at least one row at every level, so no partition is ever empty.
 """
@@ -20,13 +23,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.errors import PipelineError, WorkerLost
+from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.schedule.message import Message, first_level
-from penstock.spark.faults import rebuild_fault, spark_reason
-from penstock.spark.rows import ROW_DDL, Row, decode_batch, encode_batch, json_row, message_rows, pack, unpack
-from penstock.spark.runtime import Crew
+from penstock.spark.faults import python_problem, rebuild_fault, spark_reason
+from penstock.spark.rows import ROW_DDL, Row, encode_batch, json_row, message_rows, pack, unpack
+from penstock.spark.runtime import Crew, StepWorker
 from penstock.spark.session import require_classic
-from penstock.spark.stages import Asking, Fed, Level, Task, Together
+from penstock.spark.stages import Fed, Level, Task, Together
 
 __all__ = ["StagedRuntime"]
 
@@ -59,12 +62,15 @@ class StagedRuntime:
             self._session.conf.set(key, value)
         self._crew, self._tiny_bytes = crew, tiny_bytes
         self._body: Mapping[str, Any] | None = None
-        self._version = 0
+        self._version = 0  # of the body; what a step writes is named after the next one
         self._pending: list[dict[str, Any]] | None = None
         self._accepted: list[dict[str, Any]] | None = None
+        self._readers: list[StepWorker] = []
 
     def open(self, body: Mapping[str, Any]) -> None:
         self._body, self._pending, self._accepted = dict(body), None, None
+        self._version = int(body.get("version", 0))
+        self._readers = []
 
     def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
         if self._pending is not None or self._accepted is not None:
@@ -96,15 +102,17 @@ class StagedRuntime:
 
     def committed(self, version: int, body: Mapping[str, Any]) -> None:
         self._version, self._body, self._accepted = version, dict(body), None
+        self._readers = []
 
     def read(self, name: str) -> pa.Table:
-        return self._ask("read", name)
+        return pa.Table.from_batches([reader.read(name) for reader in self._reading()])
 
     def changes(self, view: str, since: int) -> pa.Table:
-        return self._ask("changes", view, since)
+        return pa.Table.from_batches([reader.changes(view, since) for reader in self._reading()])
 
     def close(self) -> None:
         self._body, self._pending, self._accepted = None, None, None
+        self._readers = []
 
     @property
     def _opened(self) -> Mapping[str, Any]:
@@ -112,10 +120,15 @@ class StagedRuntime:
             raise PipelineError("the workers have not been opened")
         return self._body
 
-    def _ask(self, question: str, *arguments: Any) -> pa.Table:
-        asking = Asking(self._crew, json.dumps(self._opened), question, arguments)
-        rows = self._run(f"{question} {arguments[0]}", (), [asking], self._crew.workers)
-        return pa.Table.from_batches([decode_batch(row.payload) for row in rows])
+    def _reading(self) -> list[StepWorker]:
+        """The workers as of the last version, in this process. They map what is read of it and no more."""
+        if not self._readers:
+            body = self._opened
+            readers = [self._crew.factory(index) for index in range(self._crew.workers)]
+            for reader in readers:
+                reader.open(body)
+            self._readers = readers
+        return self._readers
 
     def _run(self, what: str, inputs: Sequence[Message], tasks: Sequence[Task], partitions: int) -> list[Row]:
         """Run one task function after the other, with an exchange in between, and collect the rows."""
@@ -137,18 +150,18 @@ class StagedRuntime:
         try:
             return unpack(frame.toArrow().to_batches())
         except (PySparkException, Py4JJavaError) as error:
-            raise _translated(error) from error
+            raise self._translated(error) from error
         finally:
             context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
-
-def _translated(error: Exception) -> WorkerLost | PipelineError:
-    """Spark's error as ours: a process that died may be replaced, anything else may not be retried."""
-    reason = spark_reason(error)
-    for line in reason.splitlines():
-        if any(death in line for death in _DEATHS):
-            return WorkerLost(f"a worker died: {line.strip()}")
-    return PipelineError(f"the Spark job of a step failed: {reason}")
+    def _translated(self, error: Exception) -> PenstockError:
+        """Spark's error as ours: a process that died may be replaced, anything else may not be retried."""
+        reason = spark_reason(error)
+        for line in reason.splitlines():
+            if any(death in line for death in _DEATHS):
+                return WorkerLost(f"a worker died: {line.strip()}")
+        problem = python_problem(reason, self._session.sparkContext.pythonExec)
+        return problem or PipelineError(f"the Spark job of a step failed: {reason}")
 
 
 def _raise_error(rows: Sequence[Row]) -> None:

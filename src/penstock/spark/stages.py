@@ -26,7 +26,7 @@ from penstock.spark.faults import describe_fault
 from penstock.spark.rows import Row, decode_batch, json_row, message_rows, pack, unpack
 from penstock.spark.runtime import Crew
 
-__all__ = ["Asking", "Fed", "Level", "Task", "Together"]
+__all__ = ["Fed", "Level", "Task", "Together"]
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -131,20 +131,3 @@ class Fed:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
         return self.task(decode_batch(payload) for number in numbers for payload in self.boxes[number])
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Reads part of the state: ``question`` is a method of a worker that returns a batch."""
-
-    crew: Crew
-    body: str
-    question: str
-    arguments: tuple[Any, ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for row in unpack(batches):
-            worker = self.crew.factory(row.target)
-            worker.open(json.loads(self.body))
-            batch = getattr(worker, self.question)(*self.arguments)
-            yield from pack(list(message_rows(Message(0, row.target, batch), row.target, "part")))

@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.errors import UnsupportedQuery
 from penstock.expr.nodes import Expr, Literal
 from penstock.sql.dependencies import is_determined
 from penstock.sql.imported import Imported, ImportScope
-from penstock.sql.refusals import place_of, text_of
+from penstock.sql.refusals import place_of, refuse_expression, text_of
 from penstock.sql.tree import Node
 
 __all__ = [
@@ -25,9 +25,7 @@ __all__ = [
     "REFUSED",
     "VALUES",
     "any_row_will_do",
-    "arguments",
-    "checked_function",
-    "options",
+    "read_call",
 ]
 
 AGGREGATES: Mapping[str, tuple[str, ...]] = {
@@ -106,10 +104,29 @@ _CONSTANT: Mapping[str, tuple[int, ...]] = {
 _ARRIVAL = "its answer depends on the order in which rows arrive"
 
 
-def checked_function(scope: ImportScope, call: Node, function: Node) -> None:
+class Read(NamedTuple):
+    """What a call of an aggregate function consists of."""
+
+    function: Node
+    args: tuple[Expr, ...]
+    options: tuple[tuple[str, Any], ...]
+    where: Expr | None
+
+
+def read_call(scope: ImportScope, call: Node, child: Imported) -> Read:
+    """An ``AggregateExpression`` over ``child``; raises if its function is not supported in this form."""
+    function, *filters = call.children
+    _check(scope, call, function)
+    args = _arguments(scope, call, function, child)
+    where = scope.expr(filters[0], child.columns) if filters else None
+    return Read(function, args, _options(scope, function), where)
+
+
+def _check(scope: ImportScope, call: Node, function: Node) -> None:
     """Raises if the function of a call is not supported, or not in this form."""
     kind, name = function.kind, function.twin().prettyName()
     if kind not in AGGREGATES:
+        refuse_expression(function, scope.view)
         reason, advice = REFUSED.get(kind, ("not supported yet", ""))
         raise _refused(scope, call, f"the aggregate function {name}", reason, advice)
     if kind == "Mode" and function.fields.get("reverseOpt") is None:
@@ -121,7 +138,7 @@ def checked_function(scope: ImportScope, call: Node, function: Node) -> None:
         raise _refused(scope, call, name, "the legacy calculation is not supported", advice)
 
 
-def arguments(scope: ImportScope, call: Node, function: Node, child: Imported) -> tuple[Expr, ...]:
+def _arguments(scope: ImportScope, call: Node, function: Node, child: Imported) -> tuple[Expr, ...]:
     """The arguments of a call over its input; an ORDER BY item is the expression it orders by."""
     nodes = [arg.children[0] if arg.kind == "SortOrder" else arg for arg in function.children]
     args = tuple(scope.expr(arg, child.columns) for arg in nodes)
@@ -132,7 +149,7 @@ def arguments(scope: ImportScope, call: Node, function: Node, child: Imported) -
     return args
 
 
-def options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
+def _options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
     """What decides about a call's answer beside its arguments."""
     fields = function.completed
     found = {name: fields.get(name) for name in AGGREGATES[function.kind]}
@@ -149,13 +166,14 @@ def options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
 def _pivot_values(scope: ImportScope, function: Node) -> Iterator[Any]:
     """The values that PIVOT makes columns of, which Catalyst keeps in no form but its own."""
     values = function.twin().pivotColumnValues()
-    kind = json.loads(function.twin().pivotColumn().dataType().json())
+    live_type = function.twin().pivotColumn().dataType()
+    kind = json.loads(live_type.json())
     for value in (values.apply(i) for i in range(values.size())):
         text = str(value).lower() if isinstance(value, bool) else value
         if text is not None and not isinstance(text, str):
             text = str(text.toString()) if hasattr(text, "toString") else str(text)
         fields = {"class": "Literal", "num-children": 0, "value": text, "dataType": kind}
-        literal = scope.expr(Node("Literal", fields, (), partial(_Held, value)), {})
+        literal = scope.expr(Node("Literal", fields, (), partial(_Held, value, live_type)), {})
         assert isinstance(literal, Literal)
         yield literal.value
 
@@ -165,10 +183,15 @@ class _Held:
     """A value where a live literal is asked for its own."""
 
     held: Any
+    kind: Any
 
     def value(self) -> Any:
         """The value."""
         return self.held
+
+    def dataType(self) -> Any:  # noqa: N802 - Catalyst's name
+        """The value's type, as Catalyst's object."""
+        return self.kind
 
 
 def any_row_will_do(

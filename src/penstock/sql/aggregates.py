@@ -12,25 +12,20 @@ also an output value and must not depend on which of its spellings came first.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 from pyspark.sql.types import ArrayType, MapType, StructType, _parse_datatype_json_string
 
-from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.nodes import Column, Expr
 from penstock.sql.aggregate_functions import (
     AGGREGATES,
     VALUES,
     any_row_will_do,
-    arguments,
-    checked_function,
-    options,
+    read_call,
 )
 from penstock.sql.distincts import original_aggregate
-from penstock.sql.imported import Imported, ImportScope, column
+from penstock.sql.imported import Imported, ImportScope, column, normalised, own_reference
 from penstock.sql.plan import Aggregate, AggregateCall, Distinct, Field, Plan, Values
 from penstock.sql.relational import projected, unaliased
-from penstock.sql.schemas import contains_float
 from penstock.sql.tree import Node
 
 __all__ = ["AGGREGATES", "import_aggregate"]
@@ -40,8 +35,8 @@ class _Split:
     """The keys and calls of one Aggregate, and the columns by which its outputs refer to them."""
 
     def __init__(self, scope: ImportScope, child: Imported, groupings: tuple[Node, ...]) -> None:
-        self.scope, self.child, self.inputs = scope, child, child.columns
-        self.keys = tuple(_normalised(scope.expr(item, self.inputs)) for item in groupings)
+        self.scope, self.child = scope, child
+        self.keys = tuple(normalised(scope.expr(item, child.columns)) for item in groupings)
         names = [str(item.fields.get("name", f"key{i}")) for i, item in enumerate(groupings)]
         self.key_fields = tuple(
             Field(name, key.data_type, key.nullable) for name, key in zip(names, self.keys, strict=True)
@@ -65,48 +60,30 @@ class _Split:
         ordinal = self._computed.get(_shape(node)) if self._computed else None
         if ordinal is None:
             return None
-        return self._attribute(ordinal, self.key_fields[ordinal], node.twin)
+        return own_reference(ordinal, self.key_fields[ordinal], self.columns, node.twin)
 
     def _call_column(self, node: Node) -> Node:
         call = self._call(node)
         if call not in self.calls:
             self.calls.append(call)
         index = self.calls.index(call)
-        return self._attribute(len(self.keys) + index, _call_field(call), node.twin)
+        return own_reference(len(self.keys) + index, _call_field(call), self.columns, node.twin)
 
     def _call(self, node: Node) -> AggregateCall:
-        function, *filters = node.children
-        checked_function(self.scope, node, function)
-        args = arguments(self.scope, node, function, self.child)
+        function, args, found, where = read_call(self.scope, node, self.child)
         distinct, kind = bool(node.fields["isDistinct"]), function.kind
         if kind in ("First", "Last"):
             kind = any_row_will_do(self.scope, node, function, args[0], self.child, self.keys)
         twin = function.twin()
         return AggregateCall(
             kind,
-            tuple(_normalised(arg) if distinct or _is_nested(kind, arg) else arg for arg in args),
+            tuple(normalised(arg) if distinct or _is_nested(kind, arg) else arg for arg in args),
             _parse_datatype_json_string(twin.dataType().json()),
             bool(twin.nullable()),
             distinct,
-            self.scope.expr(filters[0], self.inputs) if filters else None,
-            options(self.scope, function),
+            where,
+            found,
         )
-
-    def _attribute(self, ordinal: int, field: Field, twin: Callable[[], Any]) -> Node:
-        """A reference to a column of the split plan, in Catalyst's form; its negative id is ours alone."""
-        id_ = -1 - ordinal
-        self.columns[id_] = column(ordinal, field)
-        fields = {
-            "class": "org.apache.spark.sql.catalyst.expressions.AttributeReference",
-            "num-children": 0,
-            "name": field.name,
-            "dataType": field.data_type.jsonValue(),
-            "nullable": field.nullable,
-            "metadata": {},
-            "exprId": {"id": id_},
-            "qualifier": [],
-        }
-        return Node("AttributeReference", fields, (), twin)
 
     def plan(self, child: Imported) -> Plan:
         """The split node itself; its columns are the keys, then the calls."""
@@ -129,12 +106,6 @@ def import_aggregate(scope: ImportScope, node: Node) -> Imported:
     inner = Imported(split.plan(child), ())
     names = tuple(str(output.fields["name"]) for output in outputs)
     return projected(inner, exprs, names, tuple(output.expression_id for output in outputs))
-
-
-def _normalised(expr: Expr) -> Expr:
-    if isinstance(expr, Literal) or not contains_float(expr.data_type):
-        return expr
-    return Call(expr.data_type, expr.nullable, "NormalizeNaNAndZero", (expr,))
 
 
 def _is_nested(function: str, arg: Expr) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql.types import StructType
 
@@ -25,13 +25,17 @@ __all__ = ["Catalog", "Relation", "TableDefinition", "add_view", "apply_script",
 
 @dataclass(frozen=True)
 class TableDefinition:
-    """An input table. Without a primary key it is a multiset."""
+    """An input table. Without a primary key it is a multiset.
+
+    ``incarnation`` counts the tables of this name that were dropped before it: their rows are not its rows.
+    """
 
     name: str
     schema: StructType
     primary_key: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
     comment: str = ""
+    incarnation: int = field(default=0, compare=False)
 
 
 Relation = TableDefinition | ViewDefinition
@@ -39,9 +43,14 @@ Relation = TableDefinition | ViewDefinition
 
 @dataclass(frozen=True)
 class Catalog:
-    """Tables and views in the order of their creation, which is an order of dependency."""
+    """Tables and views in the order of their creation, which is an order of dependency.
+
+    ``dropped`` holds the names (in lower case) and incarnations of tables that were there: the input log may
+    still hold their rows when the name comes back.
+    """
 
     relations: tuple[Relation, ...] = ()
+    dropped: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
     @property
     def tables(self) -> dict[str, TableDefinition]:
@@ -67,7 +76,15 @@ class Catalog:
 
     def without(self, name: str) -> Catalog:
         """The catalogue without a table or view."""
-        return replace(self, relations=tuple(r for r in self.relations if r.name != name))
+        kept = tuple(r for r in self.relations if r.name != name)
+        dropped = dict(self.dropped)
+        if name in self.tables:
+            dropped[name.lower()] = self.tables[name].incarnation
+        return replace(self, relations=kept, dropped=tuple(dropped.items()))
+
+    def next_incarnation(self, name: str) -> int:
+        """The incarnation of a table that is created under this name now."""
+        return dict(self.dropped).get(name.lower(), -1) + 1
 
 
 def apply_script(
@@ -143,7 +160,12 @@ def _with_table(
     planning: PlanningSession, catalog: Catalog, statement: CreateTable, allow_same: bool
 ) -> Catalog:
     table = TableDefinition(
-        statement.name, statement.schema, statement.primary_key, statement.properties, statement.comment
+        statement.name,
+        statement.schema,
+        statement.primary_key,
+        statement.properties,
+        statement.comment,
+        catalog.next_incarnation(statement.name),
     )
     if statement.if_not_exists and isinstance(catalog.find(table.name), TableDefinition):
         return catalog

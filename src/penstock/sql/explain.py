@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.python_function import CALL, call_text
 from penstock.expr.text import variable_name
 from penstock.sql.plan import (
     Aggregate,
@@ -52,6 +53,8 @@ def expression_text(expr: Expr, types: bool = False) -> str:
         text = variable_name(expr.option("number"))
     else:
         assert isinstance(expr, Call)
+        if expr.function == CALL and not types:
+            return call_text(expr, [expression_text(arg) for arg in expr.args])
         options = "".join(f", {name}={value!r}" for name, value in expr.options if types)
         text = f"{expr.function}({', '.join(expression_text(arg, types) for arg in expr.args)}{options})"
     return f"{text}:{expr.data_type.simpleString()}" if types else text

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pyspark.sql.types import BooleanType, StructType
 
-from penstock.expr.nodes import Call, Column, Expr
+from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.sql.plan import Field, Plan, SortKey
+from penstock.sql.schemas import contains_float
 from penstock.sql.tree import Node
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "columns_of",
     "conjunction",
     "conjuncts",
+    "normalised",
+    "own_reference",
     "rebound",
     "substituted",
 ]
@@ -62,6 +65,9 @@ class ImportScope(Protocol):
     def shortest(self) -> bool: ...
 
     @property
+    def python_conf(self) -> tuple[tuple[str, str], ...]: ...
+
+    @property
     def keys(self) -> Mapping[str, tuple[int, ...]]: ...
 
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]: ...
@@ -85,6 +91,33 @@ def columns_of(*inputs: Imported) -> dict[int, Column]:
 def column(ordinal: int, field: Field) -> Column:
     """The column at ``ordinal``, described by ``field``."""
     return Column(field.data_type, field.nullable, ordinal, field.name)
+
+
+def own_reference(ordinal: int, field: Field, columns: dict[int, Column], twin: Callable[[], Any]) -> Node:
+    """A reference, in Catalyst's form, to a column that importing made, which is put among ``columns``.
+
+    Its id is negative: Catalyst's own are not.
+    """
+    id_ = -1 - ordinal
+    columns[id_] = column(ordinal, field)
+    fields = {
+        "class": "org.apache.spark.sql.catalyst.expressions.AttributeReference",
+        "num-children": 0,
+        "name": field.name,
+        "dataType": field.data_type.jsonValue(),
+        "nullable": field.nullable,
+        "metadata": {},
+        "exprId": {"id": id_},
+        "qualifier": [],
+    }
+    return Node("AttributeReference", fields, (), twin)
+
+
+def normalised(expr: Expr) -> Expr:
+    """``expr`` with one spelling of zero and NaN, where it can have several."""
+    if isinstance(expr, Literal) or not contains_float(expr.data_type):
+        return expr
+    return Call(expr.data_type, expr.nullable, "NormalizeNaNAndZero", (expr,))
 
 
 def substituted(expr: Expr, exprs: tuple[Expr, ...]) -> Expr:

@@ -9,6 +9,7 @@ a difference is a bug of ours and is said so rather than computed with.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,16 @@ from pyspark.sql.types import StructType
 from penstock.errors import PipelineError, UnsupportedQuery
 from penstock.expr.catalyst import expression_from_json
 from penstock.expr.nodes import Column, Expr
-from penstock.sql import aggregates, generators, joins, limits, relational, subqueries, windows
+from penstock.sql import (
+    aggregates,
+    generators,
+    joins,
+    limits,
+    python_nodes,
+    relational,
+    subqueries,
+    windows,
+)
 from penstock.sql.imported import Imported, ImportScope
 from penstock.sql.plan import Plan, SortKey
 from penstock.sql.refusals import place_of, refuse_expression, refuse_plan
@@ -27,10 +37,13 @@ from penstock.sql.tree import Node
 
 __all__ = ["IMPORTERS", "Importer", "import_plan"]
 
+_log = logging.getLogger(__name__)
+
 IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "LogicalRDD": relational.import_relation,
     "LocalRelation": relational.import_values,
     "OneRowRelation": relational.import_one_row,
+    "Range": relational.import_range,
     "Project": relational.import_project,
     "Filter": relational.import_filter,
     "Union": relational.import_union,
@@ -45,6 +58,8 @@ IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "Generate": generators.import_generate,
     "Join": joins.import_join,
     "Aggregate": aggregates.import_aggregate,
+    "BatchEvalPython": python_nodes.import_eval_python,
+    "ArrowEvalPython": python_nodes.import_eval_python,
     subqueries.JOINED: subqueries.import_joined,
     subqueries.FILTERED: subqueries.import_filtered,
     subqueries.DROPPED: subqueries.import_dropped,
@@ -69,6 +84,7 @@ class Importer:
     rows_of: Callable[[Any], tuple[StructType, tuple[tuple[Any, ...], ...]]]
     last_key_wins: bool = False
     shortest: bool = False
+    python_conf: tuple[tuple[str, str], ...] = ()
 
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]:
         """Schema and rows of a ``LocalRelation`` in the JVM."""
@@ -131,11 +147,11 @@ def import_plan(importer: Importer, node: Node, schema: StructType) -> tuple[Pla
             advice="Split it into several views",
         ) from None
     if imported.order_text and not imported.order:
-        raise UnsupportedQuery(
-            f"ORDER BY {imported.order_text}",
-            place=f"view {importer.view}",
-            reason="a view is sorted when it is read, by the columns it has",
-            advice="Add the column to the SELECT list or leave the ORDER BY out",
+        _log.warning(
+            "view %s is read in no particular order: ORDER BY %s goes by columns it does not have; "
+            "add them to the SELECT list to have it sorted when it is read",
+            importer.view,
+            imported.order_text,
         )
     _check_types(importer.view, imported.plan, schema)
     return imported.plan, imported.order

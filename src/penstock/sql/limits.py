@@ -3,7 +3,8 @@
 Catalyst has them as up to three nodes over a Sort, with projections in between where columns that were
 sorted by are dropped. A limit says nothing about columns, so it is moved down through projections to its
 Sort; several limits and offsets in a row are one. Without a Sort, which rows remain is left to chance, and
-the query is refused, unless all rows are the same.
+the query is refused, unless all rows are the same. A limit in a correlated subquery is a Window that counts
+the rows of each outer row, and its Sort is found here too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from penstock.sql.refusals import place_of
 from penstock.sql.relational import sort_keys
 from penstock.sql.tree import Node
 
-__all__ = ["TAKEN", "import_limit", "import_taken"]
+__all__ = ["TAKEN", "import_limit", "import_taken", "limit_order", "sorted_below"]
 
 TAKEN = "penstock.Taken"
 """A Sort of which certain places are taken: ours alone, made of a limit that was moved down to its Sort."""
@@ -94,3 +95,73 @@ def import_taken(scope: ImportScope, node: Node) -> Imported:
     plan = TopK(child.plan.schema, child.plan, (), keys, places.offset, places.limit)
     # Without a text, an order whose columns are dropped further up is simply forgotten.
     return Imported(plan, child.ids, keys, "")
+
+
+def sorted_below(node: Node) -> tuple[Node, frozenset[int]]:
+    """The input of a Window, with all columns that a Sort in it goes by if the Window counts its rows, and
+    the ids of the columns added for that.
+
+    ``ORDER BY … LIMIT n`` in a correlated subquery becomes a filter on a row number. Where the sort's columns
+    are not selected, Spark leaves the Window without an order and relies on rows arriving sorted.
+    """
+    top = node.children[0]
+    if not _counts_as_they_come(node):
+        return top, frozenset()
+    sort = top
+    while sort.kind == "Project":
+        sort = sort.children[0]
+    if sort.kind != "Sort" or top is sort:
+        return top, frozenset()
+    read = {
+        part.expression_id: part
+        for key in sort.expressions("order")
+        for part in key.walk()
+        if part.kind == "AttributeReference"
+    }
+    shown = {output.expression_id for output in top.expressions("projectList")}
+    return _widened(top, read), frozenset(read.keys() - shown)
+
+
+def _widened(node: Node, columns: dict[int, Node]) -> Node:
+    """The projections down to a Sort, with these columns of its input added to each of them."""
+    if node.kind != "Project":
+        return node
+    outputs = node.expressions("projectList")
+    shown = {output.expression_id for output in outputs}
+    added = [part for id_, part in columns.items() if id_ not in shown]
+    fields = {**node.fields, "projectList": [*outputs, *added]}
+    return replace(node, fields=fields, children=(_widened(node.children[0], columns),))
+
+
+def _counts_as_they_come(node: Node) -> bool:
+    """Whether a Window numbers rows without an order, which no query can ask for."""
+    return not node.fields["orderSpec"] and any(
+        part.kind == "RowNumber" for output in node.expressions("windowExpressions") for part in output.walk()
+    )
+
+
+def limit_order(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKey, ...]:
+    """The order in which a Window without one counts rows."""
+    if not _counts_as_they_come(node):
+        return ()
+    if not child.order and not _one_each(node):
+        raise UnsupportedQuery(
+            "LIMIT without ORDER BY in a correlated subquery",
+            place=f"view {scope.view}",
+            reason="which rows it keeps is left to chance",
+            advice="Add an ORDER BY below it",
+        )
+    return child.order
+
+
+def _one_each(node: Node) -> bool:
+    """Whether a Window's partitions have one row each, because it is over an aggregate that has the groups of
+    the outer rows and none of its own (joined with these, where groups without rows have an answer too)."""
+    keys = len(node.expressions("partitionSpec"))
+
+    def one_row(below: Node) -> bool:
+        if below.kind == "Aggregate":
+            return len(below.expressions("groupingExpressions")) <= keys
+        return below.kind in ("Project", "Join") and all(map(one_row, below.children))
+
+    return one_row(node.children[0])

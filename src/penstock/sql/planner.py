@@ -47,13 +47,14 @@ class Planner:
         self._relations: dict[str, Stream] = {}
         self._streams: dict[p.Plan, Stream] = {}
 
-    def add_append_table(self, name: str, schema: pa.Schema) -> None:
+    def add_append_table(self, name: str, schema: pa.Schema, incarnation: int = 0) -> None:
         """A table that takes inserts only."""
-        self._relations[name] = Stream(self.builder.add_table(name, op.AppendTable(schema, name)), None)
+        node = self.builder.add_table(name, op.AppendTable(schema, name), incarnation)
+        self._relations[name] = Stream(node, None)
 
-    def add_table(self, name: str, schema: pa.Schema, key: tuple[int, ...]) -> None:
+    def add_table(self, name: str, schema: pa.Schema, key: tuple[int, ...], incarnation: int = 0) -> None:
         """An input table; ``key`` are the positions of its primary key."""
-        node = self.builder.add_table(name, op.Table(schema, name, key))
+        node = self.builder.add_table(name, op.Table(schema, name, key), incarnation)
         self._relations[name] = Stream(node, key or tuple(range(len(schema))))
 
     def add_view(self, name: str, plan: p.Plan) -> None:

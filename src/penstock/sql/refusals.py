@@ -10,13 +10,13 @@ expression where it did not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.errors import UnsupportedQuery
 from penstock.sql.tree import Node
 
-__all__ = ["check_repeatable", "place_of", "refuse_expression", "refuse_plan", "text_of"]
+__all__ = ["check_repeatable", "place_of", "refuse_expression", "refuse_plan", "text_of", "text_of_order"]
 
 _CLOCK_ADVICE = "Keep the time in a column of an input table and compare with that"
 _RANDOM_ADVICE = "Draw the value outside and store it in a column of an input table"
@@ -84,9 +84,13 @@ NOT_REPEATABLE: dict[str, tuple[str, str, str]] = {
 _SPECIAL_TIMES = ("now", "today", "tomorrow", "yesterday")
 _CLASS = re.compile(r'"class":"[\w.$]*?(\w+)"')
 _SPECIAL_VALUE = re.compile(rf'"value":"\s*(?:{"|".join(_SPECIAL_TIMES)})', re.IGNORECASE)
+_ORDER_BY = re.compile(r"ORDER\s+BY\s+(.*)", re.IGNORECASE | re.DOTALL)
 _SPECIAL_LITERAL = re.compile(
     rf"\b(?:date|timestamp(?:_ntz|_ltz)?)\s*'\s*({'|'.join(_SPECIAL_TIMES)})\b[^']*'", re.IGNORECASE
 )
+
+_ROWS_ADVICE = "Use a Python function that gives one value (an array, say) for each row, and explode"
+_GROUPS_ADVICE = "Use Spark's aggregate and window functions, and Python functions of their results"
 
 UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
     "Tail": ("tail()", "Leave it out of the view"),
@@ -98,12 +102,14 @@ UNSUPPORTED_PLANS: dict[str, tuple[str, str]] = {
     "DataSourceV2ScanRelation": ("a table outside the pipeline", "Declare it with CREATE TABLE and feed it"),
     "InMemoryRelation": ("a cached DataFrame", "Use the DataFrame without cache()"),
     "StreamingRelation": ("a streaming DataFrame", "Declare a table and connect the stream to it"),
-    "Range": ("range()", "Use VALUES, or a table"),
-    "MapPartitionsInPandas": ("a Python function over rows", "Use SQL expressions"),
-    "PythonMapInArrow": ("a Python function over rows", "Use SQL expressions"),
-    "FlatMapGroupsInPandas": ("a Python function over groups", "Use SQL expressions"),
-    "BatchEvalPython": ("a Python UDF", "Use SQL expressions"),
-    "ArrowEvalPython": ("a Python UDF", "Use SQL expressions"),
+    "ArrowEvalPythonUDTF": ("a Python table function", _ROWS_ADVICE),
+    "BatchEvalPythonUDTF": ("a Python table function", _ROWS_ADVICE),
+    "MapInPandas": ("mapInPandas()", _ROWS_ADVICE),
+    "MapInArrow": ("mapInArrow()", _ROWS_ADVICE),
+    "FlatMapGroupsInPandas": ("applyInPandas()", _GROUPS_ADVICE),
+    "FlatMapGroupsInArrow": ("applyInArrow()", _GROUPS_ADVICE),
+    "FlatMapCoGroupsInPandas": ("cogroup().applyInPandas()", _GROUPS_ADVICE),
+    "FlatMapCoGroupsInArrow": ("cogroup().applyInArrow()", _GROUPS_ADVICE),
 }
 
 UNSUPPORTED_EXPRESSIONS: dict[str, tuple[str, str]] = {
@@ -112,8 +118,9 @@ UNSUPPORTED_EXPRESSIONS: dict[str, tuple[str, str]] = {
     "ListQuery": ("IN with a subquery in this place", "Write it as a LEFT SEMI JOIN"),
     "InSubquery": ("IN with a subquery in this place", "Write it as a LEFT SEMI JOIN"),
     "Exists": ("EXISTS in this place", "Write it as a LEFT SEMI JOIN"),
-    "PythonUDF": ("a Python UDF", "Use SQL expressions"),
-    "PythonUDAF": ("a Python UDF", "Use SQL expressions"),
+    "PythonUDF": ("a Python function in this place", "Call it in the SELECT list of a view of its own"),
+    "PythonUDAF": ("a Python function over groups", _GROUPS_ADVICE),
+    "PythonUDTF": ("a Python table function", _ROWS_ADVICE),
     "ScalaUDF": ("a Scala or Java UDF", "Use SQL expressions"),
     "CallMethodViaReflection": ("a call of a Java method", "Use SQL expressions"),
 }
@@ -139,6 +146,14 @@ def refuse_expression(node: Node, view: str) -> None:
 def text_of(node: Node) -> str:
     """An expression as the query spells it, or Catalyst's SQL for it."""
     return _snippet(node.twin().origin()) or _shortened(node.twin().sql())
+
+
+def text_of_order(keys: Sequence[Node]) -> str:
+    """The keys of an ORDER BY as the query spells them. Keys that Spark had to compute below the sort, such
+    as aggregates, carry the whole clause as their text."""
+    texts = [text_of(key) for key in keys]
+    clauses = [match[1] for text in texts if (match := _ORDER_BY.match(text))]
+    return clauses[0] if clauses else ", ".join(texts)
 
 
 def place_of(node: Node, view: str) -> str:
@@ -180,6 +195,17 @@ def _not_deterministic(analysed: Any, view: str) -> UnsupportedQuery:
     if not guilty:
         return UnsupportedQuery("this query", place=f"view {view}", reason="Spark calls it non-deterministic")
     innermost = guilty[-1]
+    kind = innermost.getClass().getSimpleName()
+    if kind == "PythonUDTF":
+        construct, advice = UNSUPPORTED_EXPRESSIONS[kind]
+        return UnsupportedQuery(construct, place=_place(innermost, view), advice=advice)
+    if kind == "PythonUDF":
+        return UnsupportedQuery(
+            f"the Python function {innermost.name()}",
+            place=_place(innermost, view),
+            reason="it is declared asNondeterministic(): a row that goes must give what it gave when it came",
+            advice="Let it depend on its arguments alone",
+        )
     return UnsupportedQuery(
         innermost.prettyName() + "()",
         place=_place(innermost, view),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructType
 
 from penstock.errors import UnsupportedQuery
 from penstock.expr.nodes import Call, Column, Expr
 from penstock.sql.imported import Imported, ImportScope, conjunction, conjuncts, rebound, substituted
 from penstock.sql.joining import filtered
 from penstock.sql.plan import Field, Plan, Project, Scan, SortKey, Union, Values
-from penstock.sql.refusals import place_of, text_of
+from penstock.sql.refusals import place_of, text_of_order
 from penstock.sql.tree import Node
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "import_filter",
     "import_one_row",
     "import_project",
+    "import_range",
     "import_relation",
     "import_sort",
     "import_union",
@@ -38,6 +39,8 @@ __all__ = [
 
 RELATION_KEY = "penstock.relation"
 """Column metadata that says of which relation a column is: it survives the new ids of a self-join."""
+
+_RANGE_LIMIT = 100_000
 
 
 def import_child(scope: ImportScope, node: Node) -> Imported:
@@ -78,6 +81,20 @@ def import_values(scope: ImportScope, node: Node) -> Imported:
     """``LocalRelation``: constant rows, which the JSON leaves out; Spark hands them over as Arrow."""
     schema, rows = scope.local_rows(node.twin())
     return Imported(Values(fields_of(schema), rows), output_ids(node))
+
+
+def import_range(scope: ImportScope, node: Node) -> Imported:
+    """``Range``: consecutive numbers, which are constant rows as long as they are few."""
+    numbers = range(*(int(node.fields[name]) for name in ("start", "end", "step")))
+    if len(numbers) > _RANGE_LIMIT:
+        raise UnsupportedQuery(
+            f"range() of {len(numbers):,} rows",
+            place=place_of(node, scope.view),
+            reason=f"its rows become part of the view, and more than {_RANGE_LIMIT:,} are too many for that",
+            advice="Keep the numbers in a table",
+        )
+    schema = (Field("id", LongType(), False),)
+    return Imported(Values(schema, tuple((number,) for number in numbers)), output_ids(node))
 
 
 def import_one_row(scope: ImportScope, node: Node) -> Imported:
@@ -187,7 +204,7 @@ def import_sort(scope: ImportScope, node: Node) -> Imported:
     if not node.fields["global"]:
         return child
     keys = sort_keys(scope, node, child)
-    return replace(child, order=keys, order_text=", ".join(map(text_of, node.expressions("order"))))
+    return replace(child, order=keys, order_text=text_of_order(node.expressions("order")))
 
 
 def sort_keys(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKey, ...]:

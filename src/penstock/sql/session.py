@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ from pyspark.sql.types import StructField, StructType, YearMonthIntervalType
 from penstock.errors import EnvironmentProblem, SqlError
 from penstock.sql.relational import RELATION_KEY
 
-__all__ = ["FIXED_MEANING", "MEANING", "PlanningSession", "Tables"]
+__all__ = ["FIXED_MEANING", "MEANING", "PYTHON_MEANING", "PlanningSession", "Tables", "active_session_kept"]
 
 MEANING = (
     "spark.sql.ansi.enabled",
@@ -42,6 +43,16 @@ FIXED_MEANING = {
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
 }
 """Settings that decide what a query means and have one value here: Spark's default."""
+
+PYTHON_MEANING = {
+    "spark.sql.execution.pandas.convertToArrowArraySafely": "false",
+    "spark.sql.execution.pyspark.binaryAsBytes": "true",
+    "spark.sql.execution.pythonUDF.pandas.intToDecimalCoercionEnabled": "false",
+    "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype": "false",
+    "spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": "true",
+    "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled": "false",
+}
+"""Settings that decide how values go into Python functions and come out, and Spark's defaults of them."""
 
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
 _EXCLUDED_RULES = (
@@ -107,6 +118,13 @@ class PlanningSession:
         self.relations: dict[str, StructType] = {}
         self.keys: dict[str, tuple[int, ...]] = {}
         self._names: dict[str, str] = {}
+        self.functions: dict[str, Any] = {}  # Python functions that queries may call, by name in lower case
+
+    @cached_property
+    def python_conf(self) -> tuple[tuple[str, str], ...]:
+        """The settings about Python functions that are not as Spark has them by default."""
+        found = {key: str(self.spark.conf.get(key, usual)) for key, usual in PYTHON_MEANING.items()}
+        return tuple((key, value) for key, value in found.items() if value != PYTHON_MEANING[key])
 
     @property
     def ansi(self) -> bool:
@@ -211,16 +229,22 @@ class PlanningSession:
             ]
             return schema, tuple(zip(*values, strict=True))
 
-    @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self) -> AbstractContextManager[None]:
         """Inside, the planning session may make itself Spark's active one; afterwards the user's is again."""
-        jvm: Any = self.spark._jvm
-        before = SparkSession.getActiveSession() or self._user
-        try:
-            yield
-        finally:
-            jvm.SparkSession.setActiveSession(before._jsparkSession)
-            SparkSession._activeSession = before
+        return active_session_kept(self._user)
+
+
+@contextmanager
+def active_session_kept(spark: SparkSession) -> Iterator[None]:
+    """Inside, other sessions may become Spark's active one (making a DataFrame is enough); afterwards the one
+    that was is again, or ``spark`` if there was none."""
+    jvm: Any = spark._jvm
+    before = SparkSession.getActiveSession() or spark
+    try:
+        yield
+    finally:
+        jvm.SparkSession.setActiveSession(before._jsparkSession)
+        SparkSession._activeSession = before
 
 
 @contextmanager

@@ -4,7 +4,8 @@ The JSON holds what a person wrote (schemas, keys, query texts), the settings un
 and each view's fingerprint. Reading it plans every view again and stops if a view is now planned
 differently, because the state on disk belongs to the old plan: nothing is computed on state it does not
 fit. A view made by a DataFrame function is stored by name and fingerprint only: code is not data, so it
-must be declared again, and its plan must be the same.
+must be declared again, and its plan must be the same. Python functions that a query calls are stored by
+name, for the same reason.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import PipelineError
 from penstock.sql.catalog import Catalog, Relation, TableDefinition, register
+from penstock.sql.functions import require_functions
 from penstock.sql.session import PlanningSession
 from penstock.sql.views import DataFrameFunction, Query, ViewDefinition, import_view
 
@@ -30,6 +32,7 @@ def catalog_to_json(catalog: Catalog, settings: Mapping[str, str]) -> dict[str, 
         "format": FORMAT,
         "settings": dict(settings),
         "relations": [_to_json(relation) for relation in catalog.relations],
+        "dropped": dict(catalog.dropped),
     }
 
 
@@ -44,7 +47,7 @@ def catalog_from_json(
     if planning.settings != body["settings"]:
         raise PipelineError("the planning session does not have the settings stored with the catalogue")
     planning.clear()
-    catalog = Catalog()
+    catalog = Catalog(dropped=tuple(body.get("dropped", {}).items()))
     for item in body["relations"]:
         relation = _from_json(planning, item, functions or {})
         register(planning, relation)
@@ -64,6 +67,7 @@ def _to_json(relation: Relation) -> dict[str, Any]:
             **common,
             "primary_key": list(relation.primary_key),
             "properties": dict(relation.properties),
+            "incarnation": relation.incarnation,
         }
     return {
         "kind": "view",
@@ -72,6 +76,7 @@ def _to_json(relation: Relation) -> dict[str, Any]:
         "query": relation.query,
         "columns": list(relation.columns),
         "fingerprint": relation.fingerprint,
+        "functions": list(relation.functions),
     }
 
 
@@ -85,7 +90,10 @@ def _from_json(
             tuple(item["primary_key"]),
             tuple(sorted(item["properties"].items())),
             item["comment"],
+            item.get("incarnation", 0),
         )
+    if item["query"] is not None:
+        require_functions(planning, item["name"], item.get("functions", ()))
     view = import_view(
         planning,
         item["name"],
@@ -115,6 +123,11 @@ def _check_fingerprint(view: ViewDefinition, stored: str) -> None:
         return
     if view.query is None:
         reason = "the function declared now gives another plan than the one the pipeline was built with"
+    elif view.functions:
+        reason = (
+            f"{', '.join(view.functions)} as declared now, or this version of Spark or Penstock, gives "
+            "another plan than the one the pipeline was built with"
+        )
     else:
         reason = (
             "this version of Spark or Penstock plans the query differently than the stored state was built"

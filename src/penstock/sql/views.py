@@ -33,7 +33,8 @@ class ViewDefinition:
 
     ``query`` is the SQL text as written, or None for a view made by a DataFrame function, which cannot be
     stored and is declared again on every start. ``columns`` renames the output (``CREATE VIEW v (a, b)``).
-    ``uses`` names the tables and views the query reads, through views that are not stored as well.
+    ``uses`` names the tables and views the query reads, through views that are not stored as well, and
+    ``functions`` the declared Python functions it calls.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ViewDefinition:
     columns: tuple[str, ...] = ()
     comment: str = ""
     function: DataFrameFunction | None = field(default=None, compare=False, repr=False)
+    functions: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -91,11 +93,15 @@ def import_view(
         planning.local_rows,
         planning.last_key_wins,
         planning.shortest,
+        planning.python_conf,
     )
     plan, order_by = import_plan(importer, read_plan(optimised), schema)
     uses = _used_names(analysed, planning)
     function = None if isinstance(query, str) else query
-    return ViewDefinition(name, plan, schema, order_by, materialized, text, uses, columns, comment, function)
+    functions = _called_functions(analysed, planning)
+    return ViewDefinition(
+        name, plan, schema, order_by, materialized, text, uses, columns, comment, function, functions
+    )
 
 
 def view_frame(
@@ -146,3 +152,14 @@ def _used_names(analysed: Any, planning: PlanningSession) -> tuple[str, ...]:
     """The pipeline's relations and views in a plan, subqueries included, in the order of their names."""
     found = {json.loads(f'"{name}"') for name in _VIEW_NAME.findall(analysed.toJSON())}
     return tuple(sorted(planning.declared_name(name) for name in found))
+
+
+_FUNCTION_NAME = re.compile(
+    r'"class":"org\.apache\.spark\.sql\.catalyst\.expressions\.PythonUDF","num-children":\d+,"name":"(\w+)"'
+)
+
+
+def _called_functions(analysed: Any, planning: PlanningSession) -> tuple[str, ...]:
+    """The declared Python functions in a plan, even those whose results nobody reads, in order of names."""
+    found = {name.lower() for name in _FUNCTION_NAME.findall(analysed.toJSON())}
+    return tuple(sorted(planning.functions[name]._name for name in found & planning.functions.keys()))

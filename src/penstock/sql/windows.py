@@ -19,12 +19,12 @@ from penstock.errors import UnsupportedQuery
 from penstock.expr.evaluate import evaluate
 from penstock.expr.functions import lookup
 from penstock.expr.nodes import Call, Column, Expr, Literal
-from penstock.sql.aggregate_functions import VALUES, arguments, checked_function, options
-from penstock.sql.imported import Imported, ImportScope, column
+from penstock.sql.aggregate_functions import VALUES, read_call
+from penstock.sql.imported import Imported, ImportScope, column, normalised, own_reference
+from penstock.sql.limits import limit_order, sorted_below
 from penstock.sql.plan import Field, SortKey, TopK, Window, WindowCall, WindowFrame
 from penstock.sql.refusals import place_of, text_of
 from penstock.sql.relational import object_name, projected, unaliased
-from penstock.sql.schemas import contains_float
 from penstock.sql.tree import Node
 
 __all__ = ["import_group_limit", "import_window"]
@@ -35,16 +35,18 @@ _RANKINGS = frozenset({"RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDis
 
 def import_window(scope: ImportScope, node: Node) -> Imported:
     """``Window``."""
-    child = scope.plan(node.children[0])
+    below, hidden = sorted_below(node)
+    child = scope.plan(below)
     keys = tuple(scope.expr(item, child.columns) for item in node.expressions("partitionSpec"))
-    split = _Split(scope, child, _order(scope, node, child))
+    split = _Split(scope, child, _order(scope, node, child) or limit_order(scope, node, child))
     outputs = node.expressions("windowExpressions")
     exprs = tuple(split.output(output) for output in outputs)
     fields = tuple(Field(_name(call), call.data_type, call.nullable) for call in split.calls)
     plan = Window((*child.plan.schema, *fields), child.plan, keys, split.order, tuple(split.calls))
-    names = (*(field.name for field in child.plan.schema), *(str(item.fields["name"]) for item in outputs))
-    through = tuple(column(i, field) for i, field in enumerate(child.plan.schema))
-    ids = (*child.ids, *(output.expression_id for output in outputs))
+    kept = [i for i, id_ in enumerate(child.ids) if id_ not in hidden]
+    through = tuple(column(i, child.plan.schema[i]) for i in kept)
+    names = (*(expr.name for expr in through), *(str(item.fields["name"]) for item in outputs))
+    ids = (*(child.ids[i] for i in kept), *(output.expression_id for output in outputs))
     return projected(Imported(plan, ()), (*through, *exprs), names, ids)
 
 
@@ -93,20 +95,8 @@ class _Split:
         if call not in self.calls:
             self.calls.append(call)
         ordinal = len(self._child.plan.schema) + self.calls.index(call)
-        id_ = -1 - ordinal
         field = Field(_name(call), call.data_type, call.nullable)
-        self._columns[id_] = column(ordinal, field)
-        fields = {
-            "class": "org.apache.spark.sql.catalyst.expressions.AttributeReference",
-            "num-children": 0,
-            "name": field.name,
-            "dataType": field.data_type.jsonValue(),
-            "nullable": field.nullable,
-            "metadata": {},
-            "exprId": {"id": id_},
-            "qualifier": [],
-        }
-        return Node("AttributeReference", fields, (), node.twin)
+        return own_reference(ordinal, field, self._columns, node.twin)
 
     def _call(self, node: Node) -> WindowCall:
         function, spec = node.children
@@ -129,11 +119,7 @@ class _Split:
         raise self._refused(node, f"the window function {function.twin().prettyName()}")
 
     def _aggregate(self, node: Node, frame: WindowFrame) -> WindowCall:
-        function, *filters = node.children
-        checked_function(self._scope, node, function)
-        args = arguments(self._scope, node, function, self._child)
-        where = self._scope.expr(filters[0], self._child.columns) if filters else None
-        found = options(self._scope, function)
+        function, args, found, where = read_call(self._scope, node, self._child)
         if function.kind in ("First", "Last"):
             if where is not None:
                 raise self._refused(node, f"{function.twin().prettyName()} with FILTER over a window")
@@ -141,7 +127,7 @@ class _Split:
             found = (("ignoreNulls", ignore), ("number", 1 if function.kind == "First" else -1))
             return self._made(function, args[:1], frame, found, "NthValue")
         if function.kind in VALUES:
-            args = tuple(_normalised(arg) for arg in args)
+            args = tuple(normalised(arg) for arg in args)
         return replace(self._made(function, args, frame, found), filter=where)
 
     def _made(
@@ -239,12 +225,6 @@ def _called(name: str, args: tuple[Expr, ...], found: dict[str, Any]) -> Expr:
 def _evaluated(expr: Expr) -> Any:
     """The value of a constant expression."""
     return evaluate(expr, [], 1)[0].as_py()
-
-
-def _normalised(expr: Expr) -> Expr:
-    if not contains_float(expr.data_type):
-        return expr
-    return Call(expr.data_type, expr.nullable, "NormalizeNaNAndZero", (expr,))
 
 
 def _name(call: WindowCall) -> str:

@@ -1,7 +1,8 @@
 """Indexed Z-sets over time: immutable sorted batches, and spines (LSM trees) of them."""
 
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words
-from penstock.trace.lookup import Matches, lookup_first, lookup_rows, lookup_sums
+from penstock.trace.first import lookup_first
+from penstock.trace.lookup import Matches, lookup_rows, lookup_sums
 from penstock.trace.prefix import Prefix, lookup_prefix
 from penstock.trace.spine import BatchRef, Spine
 

@@ -32,7 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.trace.order import Ordered, exact_rank
-from penstock.zset import Hashes
+from penstock.zset import Hashes, gather
 
 __all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words"]
 
@@ -76,6 +76,14 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.order)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its rows take, wherever they lie."""
+        words = [self.order, self.key_lo, self.weights, *self.sums.values()]
+        if self.row_lo is not None:
+            words.append(self.row_lo)
+        return sum(column.nbytes for column in (*words, *self.values))
 
     def slice(self, start: int, stop: int) -> Batch:
         """Rows ``start`` to ``stop``, sharing memory with this batch."""
@@ -225,7 +233,7 @@ def _take(
         key_lo[perm],
         None if row_lo is None else row_lo[perm],
         weights,
-        tuple(column.take(indices) for column in values),
+        tuple(gather(column, indices) for column in values),
         {name: total for name, total in sums.items() if total.any()},
         ordered,
     )

@@ -11,7 +11,9 @@ from penstock.zset.exact import (
     split_integers,
     split_products,
 )
-from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns
+from penstock.zset.gather import gather
+from penstock.zset.grouping import Groups, group_rows
+from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns, rows_differ
 from penstock.zset.reference import ReferenceZSet
 from penstock.zset.zset import WEIGHT_COLUMN, Weights, ZSet
 
@@ -19,15 +21,19 @@ __all__ = [
     "HASH_VERSION",
     "WEIGHT_COLUMN",
     "ExactNumbers",
+    "Groups",
     "HashSeed",
     "Hashes",
     "ReferenceZSet",
     "Weights",
     "ZSet",
     "carry",
+    "gather",
+    "group_rows",
     "hash_columns",
     "join_doubles",
     "join_integers",
+    "rows_differ",
     "split_doubles",
     "split_integers",
     "split_products",

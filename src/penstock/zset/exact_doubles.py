@@ -11,9 +11,11 @@ size use two or three columns. Reading costs a few passes for each column.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from penstock.zset.exact_digits import (
@@ -23,9 +25,9 @@ from penstock.zset.exact_digits import (
     Int64s,
     digits_of,
     needs_carry,
-    ripple,
     weigh,
 )
+from penstock.zset.kernel import BOOLS, INT64S, NEW_INT64S, NEW_WORDS, Number, kernel
 
 __all__ = ["BLOCK_ROWS", "aligned", "join_doubles", "split_doubles", "spread"]
 
@@ -33,12 +35,14 @@ Doubles = NDArray[np.float64]
 
 _NAN, _PLUS, _MINUS = "nan", "+inf", "-inf"
 
-_FRACTION_BITS = 52
-_FRACTION_MASK = np.int64((1 << _FRACTION_BITS) - 1)
+_FRACTION_BITS = np.int64(52)
+_FRACTION_MASK = np.int64((1 << 52) - 1)
 _EXPONENT_MASK = np.int64(0x7FF)
-_LOWEST_PLACE = -34  # 2^(32 * -34) = 2^-1088 is the first digit boundary below the smallest double, 2^-1074
-_LOWEST_BIT = np.int64(-1074 - 32 * _LOWEST_PLACE)
-_DROPPED_BITS = np.uint64(64 - 1 - _FRACTION_BITS)
+_LOWEST_PLACE = np.int64(
+    -34
+)  # 2^(32 * -34) = 2^-1088 is the first digit boundary below the smallest double, 2^-1074
+_LOWEST_BIT = np.int64(-1074 + 32 * 34)
+_DROPPED_BITS = np.uint64(64 - 1 - 52)
 BLOCK_ROWS = 1 << 13  # rows worked on at a time, so that what is computed in between stays in the cache
 
 
@@ -76,17 +80,38 @@ def aligned(values: Doubles, finite: NDArray[np.bool_]) -> tuple[Int64s, tuple[I
     """The absolute values as three neighbouring digits below 2^32 each, and the place of the lowest.
 
     Where ``finite`` is false the value counts as 0."""
-    bits = np.ascontiguousarray(values).view(np.int64)
-    exponent = (bits >> np.int64(_FRACTION_BITS)) & _EXPONENT_MASK
-    significand = bits & _FRACTION_MASK
-    significand |= (exponent != 0).astype(np.int64) << np.int64(_FRACTION_BITS)
-    significand[~finite] = 0
-    # Subnormal numbers (exponent 0) have the same unit as those of exponent 1.
-    unit = np.maximum(exponent, np.int64(1)) - np.int64(1) + _LOWEST_BIT
-    place, shift = (unit >> np.int64(5)) + np.int64(_LOWEST_PLACE), unit & np.int64(31)
-    lower = (significand & DIGIT_MASK) << shift
-    upper = ((significand >> DIGIT_BITS) << shift) + (lower >> DIGIT_BITS)
-    return place, (lower & DIGIT_MASK, upper & DIGIT_MASK, upper >> DIGIT_BITS)
+    place, lower, middle, upper = np.empty((4, len(values)), np.int64)
+    _align(np.ascontiguousarray(values).view(np.int64), finite, place, lower, middle, upper)
+    return place, (lower, middle, upper)
+
+
+@kernel(types.void(INT64S, BOOLS, NEW_INT64S, NEW_INT64S, NEW_INT64S, NEW_INT64S))
+def _align(
+    values: Int64s,
+    finite: NDArray[np.bool_],
+    place: Int64s,
+    lower: Int64s,
+    middle: Int64s,
+    upper: Int64s,
+) -> None:
+    """``values`` are the bits of doubles."""
+    for i in range(len(values)):
+        exponent = (values[i] >> _FRACTION_BITS) & _EXPONENT_MASK
+        significand = values[i] & _FRACTION_MASK
+        if exponent != 0:
+            significand |= np.int64(1) << _FRACTION_BITS
+        else:
+            exponent = np.int64(1)  # subnormal numbers have the same unit as those of exponent 1
+        if not finite[i]:
+            significand = np.int64(0)
+        unit = exponent - np.int64(1) + _LOWEST_BIT
+        shift = unit & np.int64(31)
+        low = (significand & DIGIT_MASK) << shift
+        high = ((significand >> DIGIT_BITS) << shift) + (low >> DIGIT_BITS)
+        place[i] = (unit >> np.int64(5)) + _LOWEST_PLACE
+        lower[i] = low & DIGIT_MASK
+        middle[i] = high & DIGIT_MASK
+        upper[i] = high >> DIGIT_BITS
 
 
 def spread(place: Int64s, parts: Sequence[Int64s]) -> dict[int, Int64s]:
@@ -114,7 +139,10 @@ def join_doubles(sums: Mapping[str, Int64s], length: int) -> Doubles:
     if digits:
         for start in range(0, length, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, length))
-            total[rows] = _nearest({place: column[rows] for place, column in digits.items()})
+            some = {place: column[rows] for place, column in digits.items()}
+            total[rows] = _nearest(some, rows.stop - start)
+    if sums.keys().isdisjoint((_NAN, _PLUS, _MINUS)):
+        return total
     none = np.zeros(length, np.bool_)
     nan, plus, minus = (sums[key] != 0 if key in sums else none for key in (_NAN, _PLUS, _MINUS))
     total[plus] = np.inf
@@ -123,57 +151,66 @@ def join_doubles(sums: Mapping[str, Int64s], length: int) -> Doubles:
     return total
 
 
-def _nearest(digits: Mapping[int, Int64s]) -> Doubles:
-    matrix, lowest, negative = _magnitude(digits)
-    places, rows = matrix.shape
-    used = matrix != 0
-    lead = places - 1 - np.argmax(used[::-1], axis=0)  # of a zero total: the top, whose digit is 0
-    below = np.zeros((places, rows), np.bool_)
-    np.logical_or.accumulate(used[:-1], axis=0, out=below[1:])
-    row = np.arange(rows)
-    # _magnitude leaves two empty places at the bottom, so these never leave the matrix.
-    first, second, third = (matrix[lead - back, row] for back in range(3))
-    sticky = below[lead - 2, row]
-
-    gap = np.uint64(32) - np.frexp(first.astype(np.float64))[1].astype(np.uint64)
-    window = ((first << np.uint64(32)) | second) << gap
-    window |= third >> (np.uint64(32) - gap)
-    sticky |= ((third << gap) & np.uint64(DIGIT_MASK)) != 0
-    exponent = (lead + lowest) * 32 + 31 - gap.astype(np.int64)  # of the window's highest bit
-
-    result = np.zeros(rows)
-    with np.errstate(over="ignore"):  # a total beyond the largest double is infinite
-        np.ldexp(_round(window, sticky), exponent - 52, out=result, where=first != 0)
-    np.negative(result, out=result, where=negative)
+def _nearest(digits: Mapping[int, Int64s], length: int) -> Doubles:
+    """The nearest double of each row of digits."""
+    lowest, highest = min(digits), max(digits)
+    matrix = np.zeros((highest - lowest + 1, length), np.int64)
+    for place, column in digits.items():
+        matrix[place - lowest] = column
+    result = np.empty(length, np.float64)
+    _round(matrix, lowest, np.empty(len(matrix) + _ABOVE + _BELOW, np.uint64), result)
     return result
 
 
-def _magnitude(digits: Mapping[int, Int64s]) -> tuple[NDArray[np.uint64], int, NDArray[np.bool_]]:
-    """Absolute values as a matrix of digits in [0, 2^32), lowest place first; its lowest place; the signs."""
-    balanced = ripple(digits, None)
-    lowest, highest = min(balanced), max(balanced)
-    rows = len(balanced[lowest])
-    zero = np.zeros(rows, np.int64)
-    sign = zero.copy()
-    for place in sorted(balanced):  # the highest digit that is not zero has the sign of the whole
-        np.copyto(sign, np.sign(balanced[place]), where=balanced[place] != 0)
-    matrix = np.zeros((highest - lowest + 3, rows), np.uint64)
-    borrow = zero
-    for place in range(lowest, highest + 1):
-        digit = balanced.get(place, zero) * sign + borrow
-        matrix[place - lowest + 2] = (digit & DIGIT_MASK).view(np.uint64)
-        borrow = digit >> DIGIT_BITS
-    return matrix, lowest - 2, sign < 0
+_ABOVE, _BELOW = 2, 2  # places that a carry can reach, and empty ones below so that three can always be read
 
 
-def _round(window: NDArray[np.uint64], sticky: NDArray[np.bool_]) -> Doubles:
-    """The highest 53 bits of ``window``, rounded to nearest, ties to even; ``sticky``: more bits follow.
-
-    Subnormal totals have fewer bits but need no rounding: every total is a multiple of the smallest double.
-    """
-    kept = window >> _DROPPED_BITS
-    rest = window & ((np.uint64(1) << _DROPPED_BITS) - np.uint64(1))
-    half = np.uint64(1) << (_DROPPED_BITS - np.uint64(1))
-    odd = (kept & np.uint64(1)) != 0
-    kept += (rest > half) | ((rest == half) & (sticky | odd))
-    return kept.astype(np.float64)
+@kernel(
+    types.void(types.Array(types.int64, 2, "C"), types.int64, NEW_WORDS, types.Array(types.float64, 1, "C"))
+)
+def _round(matrix: NDArray[np.int64], lowest: Number, number: NDArray[np.uint64], result: Doubles) -> None:
+    """Rounds each column of ``matrix``, digits from place ``lowest`` upwards; ``number`` is working space."""
+    places, rows = matrix.shape
+    top = places + _ABOVE + _BELOW
+    mask = np.uint64(DIGIT_MASK)
+    for row in range(rows):
+        # The number in two's complement: digits in [0, 2^32), and the sign in what is left over.
+        carried = np.int64(0)
+        for place in range(top):
+            digit = matrix[place - _BELOW, row] if _BELOW <= place < places + _BELOW else np.int64(0)
+            # Only the lower half meets the carry, so the addition stays inside int64.
+            low = (digit & DIGIT_MASK) + carried
+            number[place] = np.uint64(low & DIGIT_MASK)
+            carried = (digit >> DIGIT_BITS) + (low >> DIGIT_BITS)
+        if carried < 0:
+            borrow = np.uint64(1)
+            for place in range(top):
+                flipped = (number[place] ^ mask) + borrow
+                number[place] = flipped & mask
+                borrow = flipped >> np.uint64(32)
+        lead = top - 1
+        while lead > _BELOW and number[lead] == 0:
+            lead -= 1
+        first, second, third = number[lead], number[lead - 1], number[lead - 2]
+        if first == 0:
+            result[row] = 0.0
+            continue
+        gap = np.uint64(0)
+        while first >> (np.uint64(31) - gap) == 0:
+            gap += np.uint64(1)
+        window = ((first << np.uint64(32)) | second) << gap
+        window |= third >> (np.uint64(32) - gap)
+        sticky = (third << gap) & mask != 0
+        for place in range(lead - 2):
+            sticky = sticky or number[place] != 0
+        # The highest 53 bits, to nearest, ties to even. Subnormal totals have fewer bits but need no
+        # rounding: every total is a multiple of the smallest double.
+        kept = window >> _DROPPED_BITS
+        rest = window & ((np.uint64(1) << _DROPPED_BITS) - np.uint64(1))
+        half = np.uint64(1) << (_DROPPED_BITS - np.uint64(1))
+        if rest > half or (rest == half and (sticky or kept & np.uint64(1) != 0)):
+            kept += np.uint64(1)
+        exponent = (lead - _BELOW + lowest) * 32 + 31 - np.int64(gap) - 52
+        # A total beyond the largest double is infinite.
+        value = math.ldexp(np.float64(kept), exponent)
+        result[row] = -value if carried < 0 else value

@@ -14,9 +14,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+from numba import types
 from numpy.typing import NDArray
 
 from penstock.zset.exact_digits import DIGIT_BITS, DIGIT_MASK, LIMB, Int64s, digits_of, needs_carry, weigh
+from penstock.zset.kernel import INT64S, NEW_INT64S, kernel
 
 __all__ = ["join_integers", "split_integers"]
 
@@ -93,18 +95,28 @@ def _total(limbs: Mapping[int, Int64s], length: int) -> tuple[Int64s, Int64s, In
     """The total in two's complement: the low 64 bits, the next 64, and all above as a number."""
     if max(limbs, default=0) > 3:
         raise ValueError(f"sums have at most four limbs, not {max(limbs) + 1}")
-    zero = np.zeros(length, np.int64)
-    carried = zero
-    digits = []
-    for place in range(4):
-        limb = limbs.get(place, zero)
-        # Only the lower half meets the carry, so the addition stays inside int64.
-        digit = (limb & DIGIT_MASK) + carried
-        digits.append(digit & DIGIT_MASK)
-        carried = (limb >> DIGIT_BITS) + (digit >> DIGIT_BITS)
-    low = digits[0] | (digits[1] << DIGIT_BITS)
-    high = digits[2] | (digits[3] << DIGIT_BITS)
-    return low, high, carried
+    low, high, beyond = np.empty((3, length), np.int64)
+    zero = np.zeros(length, np.int64) if len(limbs) < 4 else low
+    first, second, third, fourth = (limbs.get(place, zero) for place in range(4))
+    _carry_up(first, second, third, fourth, low, high, beyond)
+    return low, high, beyond
+
+
+@kernel(types.void(INT64S, INT64S, INT64S, INT64S, NEW_INT64S, NEW_INT64S, NEW_INT64S))
+def _carry_up(
+    first: Int64s, second: Int64s, third: Int64s, fourth: Int64s, low: Int64s, high: Int64s, beyond: Int64s
+) -> None:
+    for row in range(len(low)):
+        words = (np.int64(0), np.int64(0))
+        carried = np.int64(0)
+        for place, limb in enumerate((first[row], second[row], third[row], fourth[row])):
+            # Only the lower half meets the carry, so the addition stays inside int64.
+            digit = (limb & DIGIT_MASK) + carried
+            carried = (limb >> DIGIT_BITS) + (digit >> DIGIT_BITS)
+            part = (digit & DIGIT_MASK) << (DIGIT_BITS * (place & 1))
+            words = (words[0] | part, words[1]) if place < 2 else (words[0], words[1] | part)
+        low[row], high[row] = words
+        beyond[row] = carried
 
 
 def _below_power_of_ten(low: Int64s, high: Int64s, precision: int) -> NDArray[np.bool_]:

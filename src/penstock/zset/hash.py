@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.zset.hash_mix import HASH_VERSION, HashSeed, UInt64s, blocks, lane_keys, mix
+from penstock.zset.hash_mix import HASH_VERSION, HashSeed, UInt64s, lane_keys, mix
 from penstock.zset.hash_words import add_placed, words_of
 
-__all__ = ["HASH_VERSION", "HashSeed", "Hashes", "hash_columns"]
+__all__ = ["HASH_VERSION", "HashSeed", "Hashes", "hash_columns", "rows_differ"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +59,33 @@ def hash_columns(columns: Sequence[pa.Array], length: int, seed: HashSeed) -> Ha
     """The hash of each of ``length`` rows over ``columns``; with no column, every row has the same hash."""
     lanes = lane_keys(seed)
     hi, lo = lanes
-    totals = (np.full(length, hi.start), np.full(length, lo.start))
+    totals = (np.empty(length, np.uint64), np.empty(length, np.uint64))
+    totals[0].fill(hi.start)
+    totals[1].fill(lo.start)
     for place, column in enumerate(columns):
         if len(column) != length:
             raise ValueError(f"column {place} has {len(column)} rows, expected {length}")
         keys = (hi.place(hi.column_base, place), lo.place(lo.column_base, place))
         add_placed(totals, words_of(column, lanes), lanes, keys)
-    for block in blocks(length):
-        scratch = np.empty(block.stop - block.start, np.uint64)
-        for total, lane in zip(totals, lanes, strict=True):
-            mix(total[block], scratch, lane)
+    for total, lane in zip(totals, lanes, strict=True):
+        mix(total, lane.first, lane.second)
     return Hashes(*totals)
+
+
+def rows_differ(
+    one: Sequence[pa.Array], other: Sequence[pa.Array], length: int, seed: HashSeed
+) -> NDArray[np.bool_]:
+    """Where rows differ column by column: what comparing their hashes would say, without mixing."""
+    lanes = lane_keys(seed)
+    differ = np.zeros(length, np.bool_)
+    for a, b in zip(one, other, strict=True):
+        left, right = words_of(a, lanes), words_of(b, lanes)
+        unequal = left.hi != right.hi
+        if left.hi is not left.lo or right.hi is not right.lo:
+            unequal |= left.lo != right.lo
+        if left.nulls is not None or right.nulls is not None:
+            left_null = left.nulls if left.nulls is not None else np.False_
+            right_null = right.nulls if right.nulls is not None else np.False_
+            unequal = np.where(left_null | right_null, left_null != right_null, unequal)
+        differ |= unequal
+    return differ

@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numba import types
 from numpy.typing import NDArray
 
-from penstock.zset.hash_mix import LaneKeys, UInt64s, blocks, mix
+from penstock.zset.hash_mix import LaneKeys, UInt64s, mix, scramble
 from penstock.zset.hash_strings import string_words
+from penstock.zset.kernel import BOOLS, NEW_WORDS, WORDS, Number, kernel
 
 __all__ = ["Words", "add_placed", "words_of"]
 
@@ -33,6 +35,15 @@ _BYTE_TYPES = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 _DECIMAL = np.dtype([("low", "<u8"), ("high", "<u8")])
 _SIGN_SHIFT = np.int64(63)
+_NO_NULLS = np.zeros(0, np.bool_)
+_WHOLE_NUMBERS = {
+    kind.id: np.dtype(f"<{'u' if pa.types.is_unsigned_integer(kind) else 'i'}{kind.bit_width // 8}")
+    for kind in (
+        *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+        *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.date32(), pa.date64(), pa.time32("s"), pa.time64("us"), pa.timestamp("us"), pa.duration("us")),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -46,68 +57,79 @@ class Words:
 
 def words_of(array: pa.Array, lanes: _Lanes) -> Words:
     """The words of every row of ``array``; words of NULL rows are arbitrary."""
-    kind, types = array.type, pa.types
-    nulls = _nulls(array)
-    if types.is_null(kind):
+    kind, arrow = array.type, pa.types
+    nulls = None if array.null_count == 0 else _nulls(array)
+    plain = _WHOLE_NUMBERS.get(kind.id)
+    if plain is not None:
+        words = _values(array, plain).astype(np.int64, copy=False).view(np.uint64)
+        return Words(words, words, nulls)
+    if arrow.is_null(kind):
         zeros = np.zeros(len(array), np.uint64)
         return Words(zeros, zeros, nulls)
-    if types.is_dictionary(kind):
+    if arrow.is_dictionary(kind):
         return _dictionary_words(array, lanes)
     if kind in _BYTE_TYPES:
         return Words(*string_words(array, lanes), nulls)
-    if types.is_decimal128(kind):
+    if arrow.is_decimal128(kind):
         return Words(*_decimal_words(array, lanes), nulls)
-    if types.is_struct(kind):
+    if arrow.is_struct(kind):
         fields = [array.field(i) for i in range(kind.num_fields)]
         return Words(*_sum_fields(fields, len(array), lanes), nulls)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+    if arrow.is_list(kind) or arrow.is_large_list(kind) or arrow.is_map(kind):
         return Words(*_list_words(array, lanes), nulls)
     words = _fixed_width_words(array)
     return Words(words, words, nulls)
 
 
 def add_placed(
-    totals: tuple[UInt64s, UInt64s],
-    words: Words,
-    lanes: _Lanes,
-    places: tuple[np.uint64 | UInt64s, np.uint64 | UInt64s],
+    totals: tuple[UInt64s, UInt64s], words: Words, lanes: _Lanes, places: tuple[UInt64s, UInt64s]
 ) -> None:
     """Add ``mix(word ^ place key)`` of every row to ``totals``; a lane has one place key, or one per row."""
-    for block in blocks(len(words.hi)):
-        nulls = None if words.nulls is None else words.nulls[block]
-        scratch = np.empty(block.stop - block.start, np.uint64)
-        mixed = np.empty_like(scratch)
-        for total, lane_words, keys, place in zip(totals, (words.hi, words.lo), lanes, places, strict=True):
-            key = place[block] if isinstance(place, np.ndarray) else place
-            np.bitwise_xor(lane_words[block], key, out=mixed)
-            if nulls is not None:
-                np.copyto(mixed, key ^ keys.null, where=nulls)
-            mix(mixed, scratch, keys)
-            np.add(total[block], mixed, out=total[block])
+    nulls = _NO_NULLS if words.nulls is None else words.nulls
+    for total, lane_words, keys, place in zip(totals, (words.hi, words.lo), lanes, places, strict=True):
+        _add(_aligned(lane_words), nulls, place, keys.first, keys.second, keys.null, total)
 
 
-def _nulls(array: pa.Array) -> NDArray[np.bool_] | None:
-    if array.null_count == 0:
-        return None
+@kernel(types.void(WORDS, BOOLS, WORDS, types.uint64, types.uint64, types.uint64, NEW_WORDS))
+def _add(
+    words: UInt64s,
+    nulls: NDArray[np.bool_],
+    places: UInt64s,
+    first: Number,
+    second: Number,
+    null: Number,
+    totals: UInt64s,
+) -> None:
+    placed = len(places) > 1
+    key = places[0] if len(places) else np.uint64(0)
+    for i in range(len(words)):
+        if placed:
+            key = places[i]
+        word = null if len(nulls) and nulls[i] else words[i]
+        totals[i] += scramble(word ^ key, first, second)
+
+
+def _aligned(words: UInt64s) -> UInt64s:
+    """Memory from elsewhere need not start at a multiple of eight."""
+    return words if words.flags.aligned else words.copy()
+
+
+def _nulls(array: pa.Array) -> NDArray[np.bool_]:
     nulls: NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
     return nulls
 
 
 def _fixed_width_words(array: pa.Array) -> UInt64s:
-    kind, types = array.type, pa.types
-    if types.is_boolean(kind):
+    kind, arrow = array.type, pa.types
+    if arrow.is_boolean(kind):
         return _bits(array).astype(np.uint64)
-    if types.is_floating(kind):
+    if arrow.is_floating(kind):
         with np.errstate(invalid="ignore"):  # signalling NaNs would warn
             doubles = _values(array, np.dtype(kind.to_pandas_dtype())).astype(np.float64)
             doubles += 0.0  # -0.0 becomes 0.0
         words: UInt64s = doubles.view(np.uint64)
         np.copyto(words, _NAN_BITS, where=np.isnan(doubles))
         return words
-    if types.is_integer(kind) or types.is_temporal(kind):
-        sign = "u" if types.is_unsigned_integer(kind) else "i"
-        values = _values(array, np.dtype(f"<{sign}{kind.bit_width // 8}"))
-        return values.astype(np.int64, copy=False).view(np.uint64)
     raise TypeError(f"values of type {kind} cannot be hashed")
 
 
@@ -139,7 +161,7 @@ def _decimal_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
     words = (low.copy(), low.copy())
     for lane_words, keys in zip(words, lanes, strict=True):
         upper = excess[wide] ^ keys.decimal
-        mix(upper, np.empty_like(upper), keys)
+        mix(upper, keys.first, keys.second)
         lane_words[wide] += upper
     return words
 
@@ -176,7 +198,7 @@ def _sum_runs(mixed: UInt64s, starts: _Int64s, lengths: _Int64s, keys: LaneKeys)
 
 
 def _dictionary_words(array: pa.Array, lanes: _Lanes) -> Words:
-    nulls = _nulls(array)
+    nulls = None if array.null_count == 0 else _nulls(array)
     if len(array.dictionary) > len(array):
         return words_of(array.dictionary_decode(), lanes)
     entries = words_of(array.dictionary, lanes)

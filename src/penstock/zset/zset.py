@@ -11,13 +11,15 @@ Cost: operations are linear in the rows; consolidation hashes and sorts (n log n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.zset.gather import gather
 from penstock.zset.hash import Hashes, HashSeed, hash_columns
 
 __all__ = ["WEIGHT_COLUMN", "Weights", "ZSet"]
@@ -48,13 +50,19 @@ class ZSet:
             if len(column) != len(self.weights):
                 raise ValueError(f"column {field.name}: {len(column)} rows for {len(self.weights)} weights")
 
+    def _having(self, columns: Iterable[pa.Array], weights: Weights) -> ZSet:
+        """Other rows of the same schema, made from this Z-set's and therefore well formed."""
+        made = object.__new__(ZSet)
+        made.__dict__.update(schema=self.schema, columns=tuple(columns), weights=weights)
+        return made
+
     def __len__(self) -> int:
         return len(self.weights)
 
     @classmethod
     def empty(cls, schema: pa.Schema) -> ZSet:
         """The Z-set without rows: the zero of addition."""
-        return cls(schema, tuple(pa.array([], field.type) for field in schema), np.empty(0, np.int64))
+        return _empty(schema)
 
     @classmethod
     def of(cls, rows: pa.RecordBatch | pa.Table, weights: int | Weights = 1) -> ZSet:
@@ -97,23 +105,23 @@ class ZSet:
     def take(self, indices: NDArray[np.integer]) -> ZSet:
         """The entries at ``indices``, in that order, with their weights."""
         wanted = pa.array(indices)
-        return ZSet(self.schema, tuple(c.take(wanted) for c in self.columns), self.weights[indices])
+        return self._having((gather(c, wanted) for c in self.columns), self.weights[indices])
 
     def slice(self, start: int, stop: int) -> ZSet:
         """The entries from ``start`` up to ``stop``, without copying."""
-        columns = tuple(c.slice(start, max(0, stop - start)) for c in self.columns)
-        return ZSet(self.schema, columns, self.weights[start:stop])
+        size = max(0, stop - start)
+        return self._having((c.slice(start, size) for c in self.columns), self.weights[start:stop])
 
     def filter(self, mask: NDArray[np.bool_]) -> ZSet:
         """The entries for which ``mask`` is true."""
         if mask.all():
             return self
         wanted = pa.array(mask)
-        return ZSet(self.schema, tuple(c.filter(wanted) for c in self.columns), self.weights[mask])
+        return self._having((c.filter(wanted) for c in self.columns), self.weights[mask])
 
     def with_weights(self, weights: Weights) -> ZSet:
         """The same rows under other weights."""
-        return ZSet(self.schema, self.columns, weights)
+        return self._having(self.columns, weights)
 
     def negate(self) -> ZSet:
         """The additive inverse."""
@@ -143,6 +151,11 @@ class ZSet:
         weights = _merged_weights(self.hashes(seed), self.weights)
         kept = self.with_weights(weights)
         return kept.filter(weights != 0)
+
+
+@lru_cache(maxsize=4096)  # most operators have nothing to say in a small step
+def _empty(schema: pa.Schema) -> ZSet:
+    return ZSet(schema, tuple(pa.array([], kind) for kind in schema.types), np.empty(0, np.int64))
 
 
 def _merged_weights(hashes: Hashes, weights: Weights) -> Weights:

@@ -26,3 +26,6 @@ SELECT CAST(placed AS TIMESTAMP) AS a, CAST(at AS TIMESTAMP_NTZ) AS b FROM order
 
 -- name: booleans_and_numbers
 SELECT CAST(b AS INT) AS a, CAST(i8 AS BOOLEAN) AS c FROM typed
+
+-- name: floats_as_text
+SELECT kind, CAST(x AS STRING) AS a, CAST(f AS STRING) AS b, count(*) AS c FROM events GROUP BY ALL

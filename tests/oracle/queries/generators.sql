@@ -59,3 +59,6 @@ SELECT * FROM (SELECT order_id, line, qty, CAST(line AS INT) AS n FROM lines) UN
 
 -- name: gen_unpivot_with_nulls
 SELECT * FROM (SELECT id, name, region FROM customers) UNPIVOT INCLUDE NULLS (value FOR what IN (name AS a, region AS b))
+
+-- name: gen_range
+SELECT r.id, o.status FROM range(-2, 9, 3) r LEFT JOIN orders o ON o.id = r.id

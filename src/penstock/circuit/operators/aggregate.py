@@ -17,7 +17,7 @@ from penstock.circuit.delta import Delta
 from penstock.circuit.feeds import Answers, Feed, SumsFeed
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.trace import Batch, build_batch
-from penstock.zset import Hashes, ZSet, hash_columns
+from penstock.zset import Hashes, ZSet, hash_columns, rows_differ
 
 __all__ = ["Aggregate"]
 
@@ -49,7 +49,7 @@ class Aggregate(Operator):
         groups, columns = self._touched(deltas, batches[0], state)
         size = len(groups)
         if size == 0:
-            return Delta.empty(self.schema)
+            return self.nothing
         counting = self.feeds[0]
         assert isinstance(counting, SumsFeed)
         first, rows, rows_after = counting.read(state.before(0), batches[0], groups)
@@ -92,9 +92,8 @@ class Aggregate(Operator):
         old = [answers[feed].old[position] for feed, position in self.outputs]
         new = [answers[feed].new[position] for feed, position in self.outputs]
         differ = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
-        was = hash_columns([a for a, _ in differ], len(had), state.seed)
-        now = hash_columns([b for _, b in differ], len(had), state.seed)
-        changed = (had != has) | (was.hi != now.hi) | (was.lo != now.lo)
+        changed = rows_differ([a for a, _ in differ], [b for _, b in differ], len(had), state.seed)
+        changed |= had != has
         ones = np.ones(len(had), np.int64)
         retract = ZSet(self.schema, (*columns, *old), -ones).filter(had & changed)
         assert_ = ZSet(self.schema, (*columns, *new), ones).filter(has & changed)

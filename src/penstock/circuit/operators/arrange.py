@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Arrange(Operator):
         return 1
 
     def idle(self, state: State) -> Arranged:
-        return Arranged(self.schema, self._empty(), state.before(0))
+        return Arranged(self.schema, self._empty, state.before(0))
 
     def step(self, inputs: Sequence[Flow], state: State) -> Arranged:
         delta = inputs[0]
@@ -41,6 +42,7 @@ class Arrange(Operator):
         state.stage(0, batch)
         return Arranged(self.schema, batch, state.before(0))
 
+    @cached_property
     def _empty(self) -> Batch:
         none = np.empty(0, np.uint64)
         return Batch(none, none, none, np.empty(0, np.int64), ZSet.empty(self.schema).columns)

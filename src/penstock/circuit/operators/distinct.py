@@ -32,7 +32,7 @@ class Distinct(Operator):
         delta = inputs[0]
         assert isinstance(delta, Delta)
         if len(delta) == 0:
-            return Delta.empty(self.schema)
+            return self.nothing
         assert delta.keys is not None
         batch = build_batch(delta.keys.hi, delta.keys.lo, None, delta.zset.weights, delta.zset.columns)
         rows = Hashes(batch.order, batch.key_lo)

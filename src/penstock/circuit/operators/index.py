@@ -14,11 +14,14 @@ import pyarrow.compute as pc
 
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.circuit.spelling import spelled
 from penstock.expr.evaluate import evaluate
-from penstock.expr.nodes import Expr
+from penstock.expr.nodes import Column, Expr
 from penstock.zset import hash_columns
 
 __all__ = ["Index"]
+
+_FEW = 1000  # sending so many rows costs less than finding out which of them cancel out
 
 
 @operator("index", Incremental.LINEAR)
@@ -26,15 +29,17 @@ __all__ = ["Index"]
 class Index(Operator):
     """Hashes ``keys``; rows with NULL in a key whose ``drop_null`` is set can match nothing and are left out.
 
-    Rows that cancel out are summed away before they travel, if any row is a retraction.
+    Rows that cancel out are summed away before they travel, if any row is a retraction: where many travel,
+    and where a key is computed, which might fail on a row that is not really there.
     """
 
     keys: tuple[Expr, ...]
     drop_null: tuple[bool, ...]
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        zset = delta_of(inputs[0]).zset
-        if len(zset) and bool((zset.weights < 0).any()):
+        zset = spelled(delta_of(inputs[0]).zset)
+        plain = all(isinstance(key, Column) for key in self.keys)
+        if (not plain or len(zset) > _FEW) and bool((zset.weights < 0).any()):
             zset = zset.consolidate(state.seed)
         columns = [evaluate(key, zset.columns, len(zset)) for key in self.keys]
         mask = np.ones(len(zset), bool)

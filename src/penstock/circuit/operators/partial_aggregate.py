@@ -21,7 +21,7 @@ from penstock.circuit.operator import Flow, Incremental, Operator, State, operat
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
 from penstock.trace import Batch, build_batch
-from penstock.zset import Hashes, ZSet, carry, hash_columns
+from penstock.zset import Hashes, ZSet, carry, gather, group_rows, hash_columns
 
 __all__ = ["PartialAggregate"]
 
@@ -48,7 +48,16 @@ class PartialAggregate(Operator):
                 chosen[total.filter] = _Chosen(zset, total.filter)
         parts = [chosen[total.filter].contributions(total) for total in self.totals]
         sums = {f"{i}.{name}": column for i, part in enumerate(parts) for name, column in part.items()}
-        batch = build_batch(group.hi, group.lo, None, zset.weights, columns, sums)
+        groups = group_rows(group)
+        first = pa.array(groups.first)
+        batch = build_batch(
+            group.hi[groups.first],
+            group.lo[groups.first],
+            None,
+            groups.sums(zset.weights),
+            [gather(column, first) for column in columns],
+            {name: groups.sums(column) for name, column in sums.items()},
+        )
         zset = ZSet(self.schema, batch.values, batch.weights)
         return Delta(zset, Hashes(batch.order, batch.key_lo), _carried(parts, batch))
 

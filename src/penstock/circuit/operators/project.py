@@ -24,7 +24,7 @@ class Project(Operator):
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         zset = delta_of(inputs[0]).zset
         if len(zset) == 0:
-            return Delta.empty(self.schema)
+            return self.nothing
         columns = tuple(evaluate(expr, zset.columns, len(zset)) for expr in self.exprs)
         return Delta(ZSet(self.schema, columns, zset.weights))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.errors import DuplicateKey, MissingRow
 from penstock.trace import Batch, build_batch, lookup_rows, lookup_sums, merge_batches, order_words
-from penstock.zset import Hashes, ZSet, hash_columns
+from penstock.zset import Hashes, ZSet, gather, hash_columns
 
 __all__ = ["DELETE", "INSERT", "UPSERT", "Table"]
 
@@ -57,7 +58,7 @@ class Table(Operator):
         return 1
 
     def idle(self, state: State) -> Arranged:
-        return Arranged(self.schema, self._empty(), state.before(0))
+        return Arranged(self.schema, self._empty, state.before(0))
 
     def step(self, inputs: Sequence[Flow], state: State) -> Arranged:
         if state.opening:
@@ -70,7 +71,7 @@ class Table(Operator):
 
     def _contents(self, state: State) -> Arranged:
         stored = state.stored(0)
-        batch = merge_batches(stored) if stored else self._empty()
+        batch = merge_batches(stored) if stored else self._empty
         return Arranged(self.schema, batch, ())
 
     def _apply_multiset(self, delta: Delta, state: State) -> Batch:
@@ -128,11 +129,12 @@ class Table(Operator):
                     batch.key_lo[row],
                     batch.row_lo[row],
                     -batch.weights[row],
-                    tuple(column.take(index) for column in batch.values),
+                    tuple(gather(column, index) for column in batch.values),
                 )
             )
         return total > 0, retract
 
+    @cached_property
     def _empty(self) -> Batch:
         none = np.empty(0, np.uint64)
         row_lo = none if self.key else None

@@ -41,7 +41,7 @@ class TopK(Operator):
         delta = inputs[0]
         assert isinstance(delta, Delta)
         if len(delta) == 0:
-            return Delta.empty(self.schema)
+            return self.nothing
         assert delta.keys is not None
         batch = self.ordering.batch(delta, state.seed)
         before = state.before(0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.circuit.spelling import spelled
 from penstock.trace import build_batch
 from penstock.zset import ZSet, hash_columns
 
@@ -32,7 +33,7 @@ class View(Operator):
         return 1
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        zset = delta_of(inputs[0]).zset
+        zset = spelled(delta_of(inputs[0]).zset)
         row = hash_columns(zset.columns, len(zset), state.seed)
         batch = build_batch(row.hi, row.lo, None, zset.weights, zset.columns)
         state.stage(0, batch)

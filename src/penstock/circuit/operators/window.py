@@ -47,7 +47,7 @@ class Window(Operator):
         assert isinstance(delta, Delta)
         batch = self.ordering.batch(delta, state.seed)
         if len(batch) == 0:
-            return Delta.empty(self.schema)
+            return self.nothing
         before = [part for part in state.before(0) if len(part)]
         state.stage(0, batch)
         reach = reach_of(function.reach for function in self.functions)

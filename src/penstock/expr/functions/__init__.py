@@ -40,6 +40,7 @@ FAMILIES = (
     "number_forms",
     "number_patterns",
     "printing",
+    "python_udf",
     "regex",
     "rounding",
     "search",

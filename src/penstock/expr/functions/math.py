@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
+from penstock.expr.functions.floats import one_spelling
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import always, same_as_first
 from penstock.expr.functions.text_slices import Characters
@@ -109,9 +110,8 @@ def sign(call: Call, args: list[Value], length: int) -> Value:
 
 @function("NormalizeNaNAndZero", result=same_as_first)
 def normalize(call: Call, args: list[Value], length: int) -> Value:
-    if not pa.types.is_floating(args[0].type):
-        return args[0]
-    return pc.add(args[0], pa.scalar(0.0, args[0].type))
+    spelled = one_spelling(as_array(args[0], 1))
+    return spelled[0] if isinstance(args[0], pa.Scalar) else spelled
 
 
 @function("Factorial", result=always(t.LongType()), nullable=True)

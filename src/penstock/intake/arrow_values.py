@@ -1,6 +1,6 @@
 """Arrow arrays of other types to the table's types, losslessly or not at all.
 
-The rules are those of :mod:`penstock.pipeline.python_values`, applied to the *type* of the source once
+The rules are those of :mod:`penstock.intake.python_values`, applied to the *type* of the source once
 and to its values by checked casts: any integer that fits, decimals that keep every digit, doubles to FLOAT
 rounded to the nearest, timestamps of any unit that is a whole number of microseconds. Encodings
 (dictionary, run-end, views, large offsets) are only ways to write the same values and are undone.
@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pyspark.sql import types as T  # noqa: N812 - Spark's own convention for this module
 
 from penstock.expr.types import to_arrow
-from penstock.pipeline.refusal import RefusedError, first_failure, shown, sql_name
-from penstock.pipeline.timezones import localize
+from penstock.intake.refusal import RefusedError, first_failure, shown, sql_name
+from penstock.intake.timezones import localize
 
 __all__ = ["check_nulls", "from_arrow"]
 

@@ -26,8 +26,8 @@ import pyarrow.compute as pc
 from pyspark.sql import types as T  # noqa: N812 - Spark's own convention for this module
 
 from penstock.expr.types import to_arrow
-from penstock.pipeline.refusal import RefusedError, first_failure, shown, sql_name
-from penstock.pipeline.timezones import localize
+from penstock.intake.refusal import RefusedError, first_failure, shown, sql_name
+from penstock.intake.timezones import localize
 
 __all__ = ["from_python"]
 

@@ -1,0 +1,199 @@
+"""How long does each of the 22 views take to follow a refresh, beside computing it anew?
+
+Each view lives alone in a pipeline: the tables it reads are loaded from Parquet in one step, then orders and
+their lines are refreshed (half new, half deleted) and the step is timed, commit included. Spark computes the
+same query from the same Parquet files in the same session, DuckDB from tables it holds in memory; both are
+timed after one run to warm up. The order of the two Spark sides alternates from view to view. In the end the
+view is compared with what Spark computes over the tables as they are, and its first answer with DuckDB's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import geometric_mean, median
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from bench.peers import PeerMissingError, ask
+from bench.report import Result
+from bench.tpch.data import folder_of, generated, queries, tables
+from bench.tpch.refresh import Refresh
+from penstock.oracle import Query, difference
+from penstock.oracle.drive import script
+from penstock.oracle.fixtures import reads
+from penstock.oracle.model import Step
+from penstock.spark import find_or_make_session
+
+__all__ = ["run"]
+
+GOALS = {"spark": 50.0, "duckdb": 5.0, "slowest": 1.0, "load": 3.0}
+THREADS = 2
+
+
+@dataclass
+class Timing:
+    """Seconds: of the load, of each refresh by its share, and of computing the view anew."""
+
+    load: float = 0.0
+    refresh: dict[float, list[float]] = field(default_factory=dict)
+    spark: list[float] = field(default_factory=list)
+    duckdb: list[float] = field(default_factory=list)
+    note: str = ""
+
+
+def run(arguments: argparse.Namespace) -> list[Result]:
+    """All views, one after the other."""
+    scale, shares = arguments.scale, [float(share) for share in arguments.refresh.split(",")]
+    spark, _ = find_or_make_session("bench", THREADS)
+    contents = generated(scale)
+    chosen = [query for query in queries(scale) if not arguments.only or arguments.only in query.name]
+    for name in contents:
+        spark.read.parquet(str(folder_of(scale) / f"{name}.parquet")).createOrReplaceTempView(name)
+    timings = {query.name: Timing() for query in chosen}
+    with tempfile.TemporaryDirectory(prefix="penstock-tpch-") as answers:
+        _duckdb(scale, contents, chosen, arguments.repeats, timings, Path(answers))
+        for number, query in enumerate(chosen):
+            timing = timings[query.name]
+            sides: list[Callable[[], None]] = [
+                lambda q=query, t=timing: _spark(spark, q, arguments.repeats, t),
+                lambda q=query, t=timing: _penstock(
+                    spark, scale, contents, [q], shares, arguments.repeats, t, Path(answers)
+                ),
+            ]
+            for side in sides if number % 2 else sides[::-1]:
+                side()
+            print(f"  {query.name}: {_line(timing, shares)}", flush=True)
+    return _results(scale, shares, timings)
+
+
+def _line(timing: Timing, shares: Sequence[float]) -> str:
+    steps = ", ".join(f"{share:.2%} {median(timing.refresh[share]) * 1e3:.1f} ms" for share in shares)
+    duckdb = f", DuckDB {median(timing.duckdb) * 1e3:.0f} ms" if timing.duckdb else ""
+    return (
+        f"load {timing.load:.1f} s, {steps}; Spark {median(timing.spark) * 1e3:.0f} ms{duckdb} {timing.note}"
+    )
+
+
+def _spark(spark: SparkSession, query: Query, repeats: int, timing: Timing) -> None:
+    for number in range(repeats + 1):
+        started = time.perf_counter()
+        spark.sql(query.sql).write.format("noop").mode("overwrite").save()
+        if number:
+            timing.spark.append(time.perf_counter() - started)
+
+
+def _duckdb(
+    scale: float,
+    contents: Mapping[str, pa.RecordBatch],
+    chosen: Sequence[Query],
+    repeats: int,
+    timings: Mapping[str, Timing],
+    answers: Path,
+) -> None:
+    request = {
+        "tables": {name: str(folder_of(scale) / f"{name}.parquet") for name in contents},
+        "queries": {query.name: query.sql for query in chosen},
+        "repeats": repeats,
+        "threads": THREADS,
+        "answers": str(answers),
+    }
+    try:
+        found = ask("duckdb", "duckdb_queries.py", request)
+    except PeerMissingError as problem:
+        print(f"  {problem}", flush=True)
+        return
+    for name, answer in found.items():
+        if "error" in answer:
+            timings[name].note = f"DuckDB: {answer['error'].splitlines()[0]}"
+        else:
+            timings[name].duckdb = answer["seconds"]
+
+
+def _penstock(
+    spark: SparkSession,
+    scale: float,
+    contents: Mapping[str, pa.RecordBatch],
+    chosen: Sequence[Query],
+    shares: Sequence[float],
+    repeats: int,
+    timing: Timing,
+    answers: Path,
+) -> None:
+    used = {name for name in contents if any(reads(query, name) for query in chosen)}
+    held = [table for table in tables() if table.name in used]
+    refresh = Refresh(tables(), contents, seed=1)
+    with tempfile.TemporaryDirectory(prefix="penstock-tpch-") as storage:
+        pipe = ps.Pipeline("tpch", storage=storage, workers=THREADS, spark=spark)
+        pipe.sql(script(held, chosen))
+        with pipe.run() as run:
+            started = time.perf_counter()
+            for table in held:
+                run.load(table.name, folder_of(scale) / f"{table.name}.parquet")
+            run.step()
+            run.commit()
+            timing.load = time.perf_counter() - started
+            _compare_first(run, chosen, answers, timing)
+            for share in shares:
+                times = timing.refresh.setdefault(share, [])
+                for number in range(repeats + 2):
+                    took = _refreshed(run, refresh.orders_only(share), used)
+                    if number > 1:
+                        times.append(took)
+            for query in chosen:
+                if not run.verify(query.name):
+                    timing.note += f" {query.name} DIFFERS from Spark"
+            run.kill()
+
+
+def _refreshed(run: ps.Run, step: Step, used: set[str]) -> float:
+    started = time.perf_counter()
+    for change in step:
+        if change.table in used:
+            getattr(run, change.operation)(change.table, change.rows)
+    run.step()
+    return time.perf_counter() - started
+
+
+def _compare_first(run: ps.Run, chosen: Sequence[Query], answers: Path, timing: Timing) -> None:
+    for query in chosen:
+        path = answers / f"{query.name}.parquet"
+        if path.exists():
+            ours, theirs = run.read(query.name), pq.read_table(path)
+            theirs = theirs.rename_columns(ours.schema.names).cast(ours.schema)
+            if (found := difference(ours, theirs)) is not None:
+                timing.note += f" differs from DuckDB: {found}"
+
+
+def _results(scale: float, shares: Sequence[float], timings: Mapping[str, Timing]) -> list[Result]:
+    judged = 0.001 if 0.001 in shares else shares[0]
+    rows = []
+    for name, timing in timings.items():
+        ours = median(timing.refresh[judged])
+        row: dict[str, object] = {"view": name, "load s": timing.load}
+        row |= {f"{share:.2%} ms": median(timing.refresh[share]) * 1e3 for share in shares}
+        row["p90 ms"] = sorted(timing.refresh[judged])[-1] * 1e3
+        row["Spark ms"] = median(timing.spark) * 1e3
+        row["x Spark"] = median(timing.spark) / ours
+        row["DuckDB ms"] = median(timing.duckdb) * 1e3 if timing.duckdb else timing.note or "-"
+        row["x DuckDB"] = median(timing.duckdb) / ours if timing.duckdb else "-"
+        rows.append(row)
+    title = f"TPC-H scale {scale:g}, each view alone, refresh of {judged:.2%} of the orders with their lines"
+    over_spark = [float(str(row["x Spark"])) for row in rows]
+    over_duckdb = [float(str(row["x DuckDB"])) for row in rows if row["x DuckDB"] != "-"]
+    notes = [f"{name}: {timing.note.strip()}" for name, timing in timings.items() if timing.note]
+    results = [
+        Result("tpch", title, geometric_mean(over_spark), GOALS["spark"], "x Spark", rows, True, notes),
+        Result("tpch-slowest", title, min(over_spark), GOALS["slowest"], "x Spark", rows, True),
+    ]
+    if over_duckdb:
+        figure = geometric_mean(over_duckdb)
+        results.append(Result("tpch-duckdb", title, figure, GOALS["duckdb"], "x DuckDB", rows, True))
+    return results

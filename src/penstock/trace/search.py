@@ -1,0 +1,134 @@
+"""Searching a batch's order words: compiled loops that the lookups are made of.
+
+Probes usually come sorted, so each search starts where the last one ended and gallops: the distance doubles
+until it has gone too far, then halves. A probe below the one before it starts from the beginning. Cost of one
+probe: the logarithm of its distance from the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from penstock.zset.kernel import NEW_INT64S, WORDS, Number, inlined, kernel
+
+__all__ = ["exact_rows", "fill_matches", "find_ranges", "match_counts"]
+
+Words = NDArray[np.uint64]
+Indices = NDArray[np.int64]
+
+_HIGH = np.uint64(0xFFFFFFFF00000000)
+_LOW = np.uint64(0x00000000FFFFFFFF)
+_NOTHING = np.int64(-1)
+
+
+@inlined
+def _first_at_least(order: Words, word: Number, start: Number) -> Number:
+    """The first place whose word is at least ``word``; all before ``start`` are known to be below it."""
+    size = len(order)
+    step = 1
+    low, high = start, start
+    while high < size and order[high] < word:
+        low = high + 1
+        high += step
+        step *= 2
+    high = min(high, size)
+    while low < high:
+        middle = (low + high) >> 1
+        if order[middle] < word:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel(types.void(WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S))
+def find_ranges(order: Words, low: Words, high: Words, start: Indices, stop: Indices) -> None:
+    """First and one-past-last place of each range of words, both ends of which belong to it."""
+    at = 0
+    for i in range(len(low)):
+        if i > 0 and low[i] < low[i - 1]:
+            at = 0
+        at = _first_at_least(order, low[i], at)
+        start[i] = at
+        end = at
+        if end < len(order) and order[end] <= high[i]:
+            end = (
+                len(order) if high[i] == _HIGH | _LOW else _first_at_least(order, high[i] + np.uint64(1), at)
+            )
+        stop[i] = end
+
+
+@kernel(types.int64(WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
+def match_counts(order: Words, key_lo: Words, hi: Words, lo: Words, first: Indices) -> int:
+    """How many rows have the key of a probe, over all probes; and for each where its key's run starts."""
+    at = 0
+    total = 0
+    for i in range(len(hi)):
+        low, high = hi[i] & _HIGH, hi[i] | _LOW
+        if i > 0 and low < hi[i - 1] & _HIGH:
+            at = 0
+        at = _first_at_least(order, low, at)
+        first[i] = at
+        row = at
+        while row < len(order) and order[row] <= high:
+            if key_lo[row] == lo[i]:
+                total += 1
+            row += 1
+    return total
+
+
+@kernel(types.int64(WORDS, WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S, NEW_INT64S, NEW_INT64S))
+def fill_matches(
+    order: Words,
+    key_lo: Words,
+    hi: Words,
+    lo: Words,
+    first: Indices,
+    reached: Indices,
+    probe: Indices,
+    row: Indices,
+) -> int:
+    """Writes the next matches into ``probe`` and ``row`` until they are full; returns how many.
+
+    ``reached`` is the probe to go on with, and the number of rows of its run that were looked at.
+    """
+    filled = 0
+    size = len(probe)
+    i, skip = reached[0], reached[1]
+    while i < len(hi) and filled < size:
+        high = hi[i] | _LOW
+        at = first[i] + skip
+        while at < len(order) and order[at] <= high and filled < size:
+            if key_lo[at] == lo[i]:
+                probe[filled] = i
+                row[filled] = at
+                filled += 1
+            at += 1
+        if filled < size:
+            i += 1
+            skip = np.int64(0)
+        else:
+            skip = at - first[i]
+    reached[0], reached[1] = i, skip
+    return filled
+
+
+@kernel(types.void(WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
+def exact_rows(
+    order: Words, key_lo: Words, row_lo: Words, hi: Words, lo: Words, rows: Words, found: Indices
+) -> None:
+    """The row of each probe, or -1: its word is ``hi``, its second lanes ``lo`` and, if given, ``rows``."""
+    at = 0
+    for i in range(len(hi)):
+        if i > 0 and hi[i] < hi[i - 1]:
+            at = 0
+        at = _first_at_least(order, hi[i], at)
+        found[i] = _NOTHING
+        row = at
+        while row < len(order) and order[row] == hi[i]:
+            if key_lo[row] == lo[i] and (len(rows) == 0 or row_lo[row] == rows[i]):
+                found[i] = row
+                break
+            row += 1

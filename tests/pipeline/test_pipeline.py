@@ -1,0 +1,201 @@
+"""Pipelines on Spark, as a user declares and runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.errors import EvaluationError, PipelineError, SqlError, StorageError
+from penstock.oracle import check, table
+from penstock.pipeline.pipeline import Mode, Pipeline
+from penstock.pipeline.store import segments_of
+from penstock.sql.session import active_session_kept
+
+SCRIPT = """
+CREATE TABLE t (id BIGINT PRIMARY KEY, k STRING, v INT);
+CREATE MATERIALIZED VIEW totals AS SELECT k, sum(v) AS total FROM t GROUP BY k;
+"""
+
+
+def test_a_pipeline_anew_has_the_tables_and_views_but_not_the_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    first = Pipeline("p", tmp_path / "first", workers=1, mode="staged", spark=spark)
+    first.sql(SCRIPT)
+    with first.run() as run:
+        run.insert("t", [{"id": 1, "k": "a", "v": 5}])
+        run.step()
+    other = first.anew(tmp_path / "other", workers=2, mode="resident")
+    assert (other.name, other.workers, other.mode) == ("p", 2, "resident")
+    other.sql("CREATE MATERIALIZED VIEW large AS SELECT * FROM totals WHERE total > 6")
+    assert list(first.views) == ["totals"]
+    with pytest.raises(SqlError, match="already a table named t"):
+        other.sql("CREATE TABLE t (a INT)")
+    with other.run() as run:
+        run.insert("t", [{"id": 1, "k": "b", "v": 7}])
+        run.step()
+        assert run.read("large").to_pylist() == [{"k": "b", "total": 7}]
+    with pytest.raises(PipelineError, match="not empty"):
+        first.anew(tmp_path / "other")
+
+
+def test_the_sign_of_zero_does_not_show_which_row_came_first(spark: SparkSession, tmp_path: Path) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql(
+        """
+        CREATE TABLE t (x DOUBLE, l ARRAY<FLOAT>);
+        CREATE MATERIALIZED VIEW texts AS
+          SELECT CAST(x AS STRING) AS x, CAST(l[0] AS STRING) AS l, count(*) AS c FROM t GROUP BY ALL;
+        CREATE MATERIALIZED VIEW lists AS SELECT l, count(*) AS c FROM t GROUP BY l;
+        """
+    )
+    with pipe.run() as run:
+        run.insert("t", [{"x": -0.0, "l": [-0.0]}, {"x": 0.0, "l": [0.0]}])
+        run.step()
+        assert run.read("texts").to_pylist() == [{"x": "0.0", "l": "0.0", "c": 2}]
+        run.delete("t", [{"x": -0.0, "l": [0.0]}])
+        run.step()
+        assert str(run.read("lists").to_pylist()) == "[{'l': [0.0], 'c': 1}]"
+        assert str(run.read("t").to_pylist()) == "[{'x': 0.0, 'l': [0.0]}]"
+
+
+@pytest.mark.parametrize("mode", ["resident", "staged"])
+def test_a_pipeline_leaves_the_users_session_active(
+    spark: SparkSession, tmp_path: Path, mode: Mode, clean_active_session: None
+) -> None:
+    theirs = spark.newSession()
+    theirs.createDataFrame([(1,)], "a INT")  # this makes it Spark's active session
+    assert SparkSession.getActiveSession() is theirs
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode=mode, spark=spark)
+    pipe.sql(SCRIPT)
+    with pipe.run() as run:
+        run.insert("t", [{"id": 1, "k": "a", "v": 5}])
+        run.step()
+        run.view("totals").collect()
+        assert run.verify()
+        assert SparkSession.getActiveSession() is theirs
+    assert check(spark, [table("u", "a INT")], {"q": "SELECT a FROM u"}, 1).comparisons == 1
+    assert SparkSession.getActiveSession() is theirs
+
+
+@pytest.fixture
+def clean_active_session(spark: SparkSession) -> Iterator[None]:
+    with active_session_kept(spark):
+        yield
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "in the log only"])
+def test_a_table_that_is_dropped_and_created_again_is_empty(
+    spark: SparkSession, tmp_path: Path, committed: bool
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, spark=spark, commit_interval_s=1e9)
+    kept = "CREATE TABLE other (id BIGINT PRIMARY KEY);"
+    pipe.sql(SCRIPT + kept)
+    run = pipe.run()
+    run.insert("t", [{"id": 1, "k": "a", "v": 5}])
+    run.insert("other", [{"id": 7}])
+    run.step()
+    if committed:
+        run.close()
+    else:
+        run.kill()
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql("DROP MATERIALIZED VIEW totals; DROP TABLE t;" + SCRIPT)
+    pipe.sql(SCRIPT + kept)  # declared again as it is: nothing changes
+    with pipe.run() as again:
+        assert again.read("t").num_rows == again.read("totals").num_rows == 0
+        assert again.changes("totals").num_rows == 0
+        assert again.read("other").to_pylist() == [{"id": 7}]
+        again.insert("t", [{"id": 1, "k": "b", "v": 6}])
+        again.step()
+        assert again.read("totals").to_pylist() == [{"k": "b", "total": 6}]
+    resumed = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    resumed.sql("DROP MATERIALIZED VIEW totals; DROP TABLE t; CREATE TABLE t (id STRING, k STRING);")
+    resumed.sql("DROP TABLE t")
+    resumed.run().close()
+    resumed = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    resumed.sql(SCRIPT)
+    assert resumed.tables["t"].incarnation == 3
+    with resumed.run() as third:
+        assert third.read("t").num_rows == 0
+
+
+def test_a_view_that_is_dropped_and_created_otherwise_has_changes_of_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql(SCRIPT)
+    with pipe.run() as run:
+        run.insert("t", [{"id": 1, "k": "a", "v": 5}])
+        run.step()
+    pipe.sql(
+        "DROP MATERIALIZED VIEW totals; CREATE MATERIALIZED VIEW totals AS SELECT count(*) AS rows FROM t;"
+    )
+    with pipe.run() as run:
+        run.insert("t", [{"id": 2, "k": "a", "v": 5}])
+        run.step()
+        assert [(row["rows"], row["_weight"]) for row in run.changes("totals").to_pylist()] == [
+            (1, 1),
+            (1, -1),
+            (2, 1),
+        ]
+
+
+@pytest.mark.parametrize("mode", ["resident", "staged"])
+@pytest.mark.parametrize("committed", [True, False], ids=["in a version", "in the log only"])
+def test_a_view_that_fails_on_the_rows_that_are_there_is_refused_and_the_pipeline_opens_without_it(
+    spark: SparkSession, tmp_path: Path, mode: Mode, committed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode=mode, spark=spark, commit_interval_s=1e9)
+    pipe.sql(SCRIPT)
+    run = pipe.run()
+    run.insert("t", [{"id": 1, "k": "a", "v": 0}])
+    if committed:
+        run.step()
+        run.close()
+    else:
+        monkeypatch.setattr(run._coordinator.store, "commit", _full)
+        with suppress(PipelineError):  # a staged step ends with a commit
+            run.step()
+        run.kill()
+    bad = "CREATE MATERIALIZED VIEW bad AS SELECT k, 10 DIV v AS q FROM t;"
+    for again in (pipe, Pipeline("p", tmp_path / "state", workers=1, mode=mode, spark=spark)):
+        again.sql("CREATE MATERIALIZED VIEW good AS SELECT id FROM t;" + bad)
+        with pytest.raises(EvaluationError, match="nothing declared since the last run") as caught:
+            again.run()
+        assert (caught.value.condition, caught.value.view) == ("DIVIDE_BY_ZERO", "bad")
+        assert "div" in caught.value.expression.lower()
+        assert list(again.views) == ["totals"]
+        with again.run() as run:
+            assert run.status().step == 1
+            assert run.read("totals").to_pylist() == [{"k": "a", "total": 0}]
+    again.sql("CREATE MATERIALIZED VIEW good AS SELECT id FROM t")
+    with again.run() as run:
+        run.upsert("t", [{"id": 1, "k": "a", "v": 2}])
+        run.step()
+        assert run.read("good").to_pylist() == [{"id": 1}]
+    again.sql(bad)
+    with again.run() as run:
+        assert run.read("bad").to_pylist() == [{"k": "a", "q": 5}]
+
+
+def _full(body: object) -> None:
+    raise StorageError("no space left on device")
+
+
+def test_what_a_staged_step_writes_is_named_after_the_version_that_it_becomes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    pipe.sql(SCRIPT)
+    for number in range(3):
+        with pipe.run() as run:
+            before = segments_of(run._coordinator.store.body)
+            run.insert("t", [{"id": number, "k": "a", "v": 5}])
+            run.step()
+            [written] = segments_of(run._coordinator.store.body) - before
+            assert written.startswith(f"segments/{run.status().version:010d}-")
