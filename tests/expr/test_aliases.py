@@ -32,7 +32,7 @@ def test_casts_written_as_functions(checker: Checker) -> None:
     checker.check(
         """
         bigint(i4); int(i1); smallint(i1); tinyint(b); float(k); double(dec); string(d); binary(s);
-        boolean(k); date(ts); timestamp(d); decimal(k); string(array(k))
+        boolean(k); date(ts); timestamp(d); decimal(k); string(array(k)); schema_of_csv('1,abc')
         """
     )
 

@@ -212,7 +212,9 @@ class _Reader:
 
 
 def _unknown(name: str) -> UnsupportedQuery:
-    construct = _NOT_A_VALUE.get(name, f"the function {name}")
+    owner, _, method = name.rpartition(".")
+    shown = owner.removesuffix("Evaluator") if method == "evaluate" else method
+    construct = _NOT_A_VALUE.get(name, f"the function {shown}")
     return UnsupportedQuery(construct, reason="it is not implemented")
 
 

@@ -62,7 +62,7 @@ def import_generate(scope: ImportScope, node: Node) -> Imported:
         f"the generator {generator.twin().prettyName()}",
         place=place_of(generator, scope.view),
         reason="not supported yet",
-        advice="explode, posexplode, inline and stack are",
+        advice="explode, posexplode, inline, stack and json_tuple are",
     )
 
 

@@ -10,12 +10,14 @@ once per distinct text.
 from __future__ import annotations
 
 import re
+import sys
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
 from penstock.errors import UnsupportedQuery
 
-__all__ = ["JavaRegex", "java_regex", "java_replacement"]
+__all__ = ["JavaRegex", "java_regex"]
 
 _BREAKS = "\\n\\r\\u0085\\u2028\\u2029"
 _DOT = f"[^{_BREAKS}]"
@@ -44,6 +46,12 @@ _SHORTHAND = {
     "s": _SPACE,
     "h": r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000",
 }
+_COMPLEMENTS = {
+    "D": r"\x00-/:-\U0010ffff",
+    "W": r"\x00-/:-@\[-\^`{-\U0010ffff",
+    "S": r"\x00-\x08\x0e-\x1f!-\U0010ffff",
+}
+_CATEGORY = re.compile(r"(?:Is)?([LMNPSZC][a-z]?)")
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
@@ -145,6 +153,11 @@ class _Reader:
         elif rest.startswith("?:"):
             self._write("(?:")
             self.place += 2
+        elif rest.startswith("?i:"):
+            # RE2 folds all of Unicode where Java folds ASCII only.
+            self.linear = False
+            self._write("(?i:")
+            self.place += 3
         else:
             raise _refused(self.pattern, "flags within the pattern are not implemented")
 
@@ -186,11 +199,21 @@ class _Reader:
         self._write(f"[{body}]", f"[{wide}]")
 
     def _property(self, letter: str) -> None:
-        match = re.compile(r"\{(\w+)\}").match(self.pattern, self.place)
-        if match is None or match[1] not in _CLASSES:
-            raise _refused(self.pattern, "only the ASCII character properties are implemented")
+        self._set_of(("^" if letter == "P" else "") + self._property_members())
+
+    def _property_members(self) -> str:
+        """The characters of ``{Name}``: an ASCII class of POSIX, or a general category of Unicode."""
+        match = re.compile(r"\{(\w+)\}|([LMNPSZC])").match(self.pattern, self.place)
+        name = match[1] or match[2] if match is not None else ""
+        category = _CATEGORY.fullmatch(name)
+        if match is None or (name not in _CLASSES and category is None):
+            raise _refused(self.pattern, "only POSIX classes and Unicode's categories are implemented")
         self.place = match.end()
-        self._set_of(("^" if letter == "P" else "") + _CLASSES[match[1]])
+        if name in _CLASSES:
+            return _CLASSES[name]
+        assert category is not None
+        self.linear = False
+        return _category_members(category[1])
 
     def _character(self) -> str:
         """The character written after a backslash."""
@@ -239,45 +262,26 @@ class _Reader:
         if following in _SHORTHAND and following != "h":
             self.place += 1
             return _SHORTHAND[following]
-        if following in ("p",):
-            match = re.compile(r"p\{(\w+)\}").match(self.pattern, self.place)
-            if match is not None and match[1] in _CLASSES:
-                self.place = match.end()
-                return _CLASSES[match[1]]
-        if following.upper() in ("D", "W", "S", "H", "P") and following.isupper():
+        if following == "p":
+            self.place += 1
+            return self._property_members()
+        if following in _COMPLEMENTS:
+            self.place += 1
+            self.linear = False
+            return _COMPLEMENTS[following]
+        if following.upper() in ("H", "P") and following.isupper():
             raise _refused(self.pattern, f"\\{following} within a class is not implemented")
         return re.escape(self._character())
 
 
-@lru_cache(maxsize=1024)
-def java_replacement(replacement: str, groups: int) -> tuple[str | int, ...]:
-    """A replacement as pieces: texts, and numbers of groups. ``$12`` is group 12 only if there is one."""
-    pieces: list[str | int] = []
-    place = 0
-    while place < len(replacement):
-        letter = replacement[place]
-        place += 1
-        if letter == "\\":
-            pieces.append(replacement[place : place + 1])
-            place += 1
-        elif letter == "$":
-            match = re.compile(r"\d").match(replacement, place)
-            if match is None:
-                raise UnsupportedQuery(
-                    f"the replacement {replacement!r}", reason="$ must be followed by a number"
-                )
-            number = int(match[0])
-            place += 1
-            while (more := re.compile(r"\d").match(replacement, place)) and number * 10 + int(
-                more[0]
-            ) <= groups:
-                number = number * 10 + int(more[0])
-                place += 1
-            if number > groups:
-                raise UnsupportedQuery(
-                    f"the replacement {replacement!r}", reason=f"there is no group {number}"
-                )
-            pieces.append(number)
-        else:
-            pieces.append(letter)
-    return tuple(pieces)
+@lru_cache(maxsize=32)
+def _category_members(category: str) -> str:
+    """The characters of a category (``L``) or of one of its parts (``Lu``), as members of a class."""
+    ranges: list[list[int]] = []
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(code)).startswith(category):
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)

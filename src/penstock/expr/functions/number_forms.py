@@ -103,6 +103,8 @@ def format_number(call: Call, args: list[Value], length: int) -> Value:
     def one(number: Any, digits: int | str) -> str | None:
         if isinstance(digits, str):
             return _printed(number, _form(digits or "#,##0"), shortest)
+        if isinstance(number, float) and 0 <= digits < 15 and abs(number) < 10.0 ** (15 - digits):
+            return f"{number:,.{digits}f}"  # The same where a double has more digits than are printed.
         return None if digits < 0 else _printed(number, _Form("", "", 1, digits, digits, 3), shortest)
 
     return map_distinct(one, [as_array(args[0], length), args[1]], length, pa.string())

@@ -5,15 +5,17 @@ A constant pattern is translated when the view is created, so a pattern that can
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
-from penstock.errors import EvaluationError
-from penstock.expr.functions.java_regex import java_regex, java_replacement
+from penstock.errors import EvaluationError, UnsupportedQuery
+from penstock.expr.functions.java_regex import java_regex
 from penstock.expr.functions.registry import TypeRule, Value, function
 from penstock.expr.functions.rules import literal_of
 from penstock.expr.functions.search import by_pattern
@@ -47,6 +49,40 @@ def matches(call: Call, args: list[Value], length: int) -> Value:
         return map_distinct(lambda s: search(s) is not None, [text], len(text), pa.bool_())
 
     return by_pattern(args[0], args[1], length, one)
+
+
+@lru_cache(maxsize=1024)
+def java_replacement(replacement: str, groups: int) -> tuple[str | int, ...]:
+    """A replacement as pieces: texts, and numbers of groups. ``$12`` is group 12 only if there is one."""
+    pieces: list[str | int] = []
+    place = 0
+    while place < len(replacement):
+        letter = replacement[place]
+        place += 1
+        if letter == "\\":
+            pieces.append(replacement[place : place + 1])
+            place += 1
+        elif letter == "$":
+            match = re.compile(r"\d").match(replacement, place)
+            if match is None:
+                raise UnsupportedQuery(
+                    f"the replacement {replacement!r}", reason="$ must be followed by a number"
+                )
+            number = int(match[0])
+            place += 1
+            while (more := re.compile(r"\d").match(replacement, place)) and number * 10 + int(
+                more[0]
+            ) <= groups:
+                number = number * 10 + int(more[0])
+                place += 1
+            if number > groups:
+                raise UnsupportedQuery(
+                    f"the replacement {replacement!r}", reason=f"there is no group {number}"
+                )
+            pieces.append(number)
+        else:
+            pieces.append(letter)
+    return tuple(pieces)
 
 
 def _replace_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
