@@ -36,31 +36,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command line: none, so that figures can be compared."""
 
 
-def run(_: argparse.Namespace) -> Result:
-    """One worker beside a job of one task, which is what is judged; then two workers, who also exchange."""
-    rows: list[dict[str, object]] = []
-    ratios = []
-    for workers in (1, 2):
-        steps, empty = _alternating(workers)
-        ratios.append(float(np.median(steps) / np.median(empty)))
-        for what, times in (
-            (f"step of 100 rows, workers: {workers}", steps),
-            ("empty one-task Spark job", empty),
-        ):
-            row = {"what": what, "p50 ms": float(np.median(times)), "p99 ms": float(np.percentile(times, 99))}
-            rows.append({**row, "x job": float(np.median(times) / np.median(empty))})
+def run(_: argparse.Namespace) -> list[Result]:
+    """Two workers, the default, who exchange three times in a step; and one, as the job has one task."""
+    return [_result(workers, name) for workers, name in ((1, "latency-one-worker"), (2, "latency"))]
+
+
+def _result(workers: int, name: str) -> Result:
+    steps, empty = _alternating(workers)
+    rows = [
+        {"what": what, "p50 ms": float(np.median(times)), "p99 ms": float(np.percentile(times, 99))}
+        for what, times in (("step of 100 rows", steps), ("empty one-task Spark job", empty))
+    ]
     return Result(
-        "latency",
-        "Step of 100 rows through a three-way join and an aggregate, against an empty Spark job",
-        ratios[0],
+        name,
+        f"Step of 100 rows through a three-way join and an aggregate, workers: {workers}; an empty Spark job",
+        float(np.median(steps) / np.median(empty)),
         GOAL,
         "x",
         rows,
-        notes=[
-            "judged with one worker, as the job has one task",
-            "the empty job is counted in the JVM, without a Python worker",
-            "steps include their commits",
-        ],
+        notes=["the empty job is counted in the JVM, without a Python worker", "steps include their commits"],
     )
 
 
