@@ -7,9 +7,8 @@ relabelled, which changes a type's precision and scale and no byte of data, to m
 operation that is wanted, and the result is scaled, rounded and checked here. Where the result fits 38
 digits by its type, Arrow's own 128-bit kernels are used: they are exact and several times faster.
 
-Arrow 26 divides wrongly, for a few dividends, by divisors of more than 32 bits: a digit of the quotient comes
-out one too large where the textbook's algorithm has to correct its estimate. So scales are lowered by nine
-digits at a time, and quotients by larger divisors are multiplied back.
+Arrow's division is wrong for a few dividends (see :mod:`penstock.expr.functions.decimal_scales`), so
+quotients by divisors of more than 32 bits are multiplied back.
 """
 
 from __future__ import annotations
@@ -18,10 +17,17 @@ import decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.expr.functions.decimal_scales import (
+    WIDE_DIGITS,
+    low_words,
+    lowered,
+    relabel,
+    rounded,
+    wide,
+)
 from penstock.expr.functions.registry import Value
 from penstock.expr.functions.vectors import Mask, as_array, invalidate, map_distinct
 
@@ -48,64 +54,10 @@ Checked = tuple[pa.Array, Mask | None]
 """A result, and the rows in which it does not fit its type (they hold NULL); None means that none can."""
 
 _EXACT = decimal.Context(prec=400, rounding=decimal.ROUND_DOWN)
-_WIDE_DIGITS = 76
 _HALF_UP = "half_towards_infinity"
-_SAFE_DIGITS = 9
-"""The largest power of ten that has 32 bits."""
 
 NEGATION_DIGITS = 34
 """Spark rounds to this many digits when it changes the sign of a decimal, which shows in longer ones only."""
-
-
-def relabel(array: pa.Array, arrow_type: pa.DataType) -> pa.Array:
-    """The same unscaled integers under another precision and scale of the same width."""
-    return pa.Array.from_buffers(arrow_type, len(array), array.buffers(), array.null_count, array.offset)
-
-
-def wide(array: pa.Array, scale: int) -> pa.Array:
-    """The decimals with 256 bits at a scale that is not smaller. Up to 76 digits nothing can overflow."""
-    return array.cast(pa.decimal256(_WIDE_DIGITS, scale), safe=False)
-
-
-def lowered(array: pa.Array, scale: int) -> pa.Array:
-    """The decimals with 256 bits at a smaller scale; what does not fit there is cut off."""
-    value = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
-    while value.type.scale > scale:
-        value = value.cast(
-            pa.decimal256(_WIDE_DIGITS, max(scale, value.type.scale - _SAFE_DIGITS)), safe=False
-        )
-    return value
-
-
-def rounded(array: pa.Array, scale: int, mode: str) -> pa.Array:
-    """The decimals with 256 bits rounded to ``scale``, which may be negative. Their own scale may stay."""
-    value = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
-    if scale < 0:
-        # Arrow has no negative scales: the point moves to the left, and back afterwards.
-        moved = min(-scale, _WIDE_DIGITS - value.type.scale)
-        shifted = relabel(value, pa.decimal256(_WIDE_DIGITS, value.type.scale + moved))
-        whole = wide(lowered(rounded(shifted, 0, mode), 0), moved)
-        return relabel(whole, pa.decimal256(_WIDE_DIGITS, 0))
-    if array.type.scale - scale > _SAFE_DIGITS:
-        # One digit decides, and behind it whether anything was cut off.
-        low = lowered(value, scale + 1)
-        cut = pc.not_equal(wide(low, value.type.scale), value)
-        kind = pa.decimal256(_WIDE_DIGITS - 1, scale + 2)
-        one = pa.scalar(decimal.Decimal(1).scaleb(-scale - 2), kind)
-        sign = pc.if_else(pc.less(value, pa.scalar(decimal.Decimal(0), value.type)), pc.negate(one), one)
-        trace = pc.if_else(cut, sign, pa.scalar(decimal.Decimal(0), kind))
-        value = pc.add(relabel(wide(low, scale + 2), kind), trace)
-        value = relabel(value, pa.decimal256(_WIDE_DIGITS, scale + 2))
-    return pc.round(value, ndigits=scale, round_mode=mode)
-
-
-def low_words(array: pa.Array) -> npt.NDArray[np.int64]:
-    """The lowest 64 bits of each unscaled integer: the whole of it up to 18 digits."""
-    if len(array) == 0:
-        return np.empty(0, np.int64)
-    words = 4 if pa.types.is_decimal256(array.type) else 2
-    data = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, words)
-    return data[array.offset : array.offset + len(array), 0]
 
 
 def is_zero(value: Value, length: int) -> Mask:
@@ -119,7 +71,7 @@ def _true(mask: Value) -> Mask:
 
 
 def _too_long(array: pa.Array, digits: int) -> Mask:
-    if digits >= _WIDE_DIGITS:
+    if digits >= WIDE_DIGITS:
         return np.zeros(len(array), np.bool_)
     largest = decimal.Decimal("9" * digits or "0").scaleb(-array.type.scale, _EXACT)
     return _true(pc.greater(pc.abs(array), pa.scalar(largest, array.type)))
@@ -127,7 +79,7 @@ def _too_long(array: pa.Array, digits: int) -> Mask:
 
 def longer_than(array: pa.Array, digits: int) -> Mask:
     """The rows whose unscaled integer has more than ``digits`` digits."""
-    return _too_long(array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale)), digits)
+    return _too_long(array.cast(pa.decimal256(WIDE_DIGITS, array.type.scale)), digits)
 
 
 def fit(array: pa.Array, precision: int, scale: int, rounding: str = _HALF_UP) -> Checked:
@@ -136,7 +88,7 @@ def fit(array: pa.Array, precision: int, scale: int, rounding: str = _HALF_UP) -
     grow = scale - array.type.scale
     if pa.types.is_decimal128(array.type) and grow >= 0 and array.type.precision + grow <= precision:
         return array.cast(target), None
-    value = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
+    value = array.cast(pa.decimal256(WIDE_DIGITS, array.type.scale))
     # Before anything is scaled: what has too many digits now has too many afterwards.
     bad = _too_long(value, max(0, precision - grow))
     value = invalidate(value, bad)
@@ -178,8 +130,8 @@ def add(left: Value, right: Value, length: int, target: pa.DataType, *, negative
     if whole + scale + 1 <= target.precision and scale == target.scale:
         return operate(left, right).cast(target), None
     operands = [wide(as_array(side, length), scale) for side in (left, right)]
-    labelled = [relabel(side, pa.decimal256(_WIDE_DIGITS - 1, scale)) for side in operands]
-    total = relabel(operate(*labelled), pa.decimal256(_WIDE_DIGITS, scale))
+    labelled = [relabel(side, pa.decimal256(WIDE_DIGITS - 1, scale)) for side in operands]
+    total = relabel(operate(*labelled), pa.decimal256(WIDE_DIGITS, scale))
     return fit(total, target.precision, target.scale)
 
 
@@ -190,7 +142,7 @@ def multiply(left: Value, right: Value, length: int, target: pa.DataType) -> Che
         return pc.multiply(left, right).cast(target), None
     operands = [wide(as_array(side, length), side.type.scale) for side in (left, right)]
     labelled = [relabel(side, pa.decimal256(37, side.type.scale)) for side in operands]
-    product = relabel(pc.multiply(*labelled), pa.decimal256(_WIDE_DIGITS, scale))
+    product = relabel(pc.multiply(*labelled), pa.decimal256(WIDE_DIGITS, scale))
     return fit(product, target.precision, target.scale)
 
 
@@ -198,7 +150,7 @@ def divide(left: Value, right: Value, length: int, target: pa.DataType) -> Check
     """``left / right`` in the type Spark gives the quotient; NULL where the divisor is zero."""
     # One digit more than wanted, cut off and not rounded, is enough to round half up afterwards.
     digits = target.scale + 1 + right.type.scale - left.type.scale
-    if left.type.precision + digits > _WIDE_DIGITS:
+    if left.type.precision + digits > WIDE_DIGITS:
         return _divide_distinct(left, right, length, target)
     scale = target.scale + 1 + max(0, 2 - digits)
     quotient = _quotient(as_array(left, length), as_array(right, length), max(2, digits))
@@ -207,7 +159,7 @@ def divide(left: Value, right: Value, length: int, target: pa.DataType) -> Check
         # The result has room for the largest quotient, so there is nothing to check.
         rounded = pc.round(relabel(quotient, pa.decimal128(38, scale)), target.scale, round_mode=_HALF_UP)
         return rounded.cast(target, safe=False), None
-    return fit(relabel(wide(quotient, 0), pa.decimal256(_WIDE_DIGITS, scale)), target.precision, target.scale)
+    return fit(relabel(wide(quotient, 0), pa.decimal256(WIDE_DIGITS, scale)), target.precision, target.scale)
 
 
 def _quotient(left: pa.Array, right: pa.Array, digits: int) -> pa.Array:
@@ -221,9 +173,9 @@ def _quotient(left: pa.Array, right: pa.Array, digits: int) -> pa.Array:
         dividend = relabel(left, pa.decimal128(left.type.precision, 4))
         result = pc.divide(dividend, relabel(divisor, pa.decimal128(digits - 1, 0)))
         return _corrected(relabel(result, pa.decimal128(38, 0)), left, divisor, digits)
-    dividend = relabel(wide(left, left.type.scale), pa.decimal256(_WIDE_DIGITS - digits, 4))
+    dividend = relabel(wide(left, left.type.scale), pa.decimal256(WIDE_DIGITS - digits, 4))
     result = pc.divide(dividend, relabel(wide(divisor, right.type.scale), pa.decimal256(digits - 1, 0)))
-    return _corrected(relabel(result, pa.decimal256(_WIDE_DIGITS, 0)), left, divisor, digits)
+    return _corrected(relabel(result, pa.decimal256(WIDE_DIGITS, 0)), left, divisor, digits)
 
 
 def _corrected(quotient: pa.Array, left: pa.Array, divisor: pa.Array, digits: int) -> pa.Array:
@@ -232,7 +184,7 @@ def _corrected(quotient: pa.Array, left: pa.Array, divisor: pa.Array, digits: in
     if len(large) == 0:
         return quotient
     rows = pa.array(large)
-    whole, half = pa.decimal256(_WIDE_DIGITS - 1, 0), pa.decimal256(37, 0)
+    whole, half = pa.decimal256(WIDE_DIGITS - 1, 0), pa.decimal256(37, 0)
     by = relabel(wide(divisor.take(rows), divisor.type.scale), half)
     given = relabel(wide(left.take(rows), left.type.scale + digits), whole)
     product = pc.multiply(relabel(wide(quotient.take(rows), 0), half), by)
@@ -286,8 +238,8 @@ def _whole_quotient(left: Value, right: Value, length: int) -> tuple[pa.Array, p
     """Both operands at one scale and their quotient without its fraction, all with 256 bits."""
     scale = max(left.type.scale, right.type.scale)
     a, b = (wide(as_array(side, length), scale) for side in (left, right))
-    quotient = relabel(_quotient(a, b, 2), pa.decimal256(_WIDE_DIGITS, 2))
-    return a, b, quotient.cast(pa.decimal256(_WIDE_DIGITS, 0), safe=False)
+    quotient = relabel(_quotient(a, b, 2), pa.decimal256(WIDE_DIGITS, 2))
+    return a, b, quotient.cast(pa.decimal256(WIDE_DIGITS, 0), safe=False)
 
 
 def _aligned_digits(left: Value, right: Value) -> int:
@@ -297,19 +249,19 @@ def _aligned_digits(left: Value, right: Value) -> int:
 
 def remainder(left: Value, right: Value, length: int, target: pa.DataType) -> pa.Array:
     """``left % right`` with the sign of ``left``; NULL where the divisor is zero."""
-    if _aligned_digits(left, right) + 2 > _WIDE_DIGITS:
+    if _aligned_digits(left, right) + 2 > WIDE_DIGITS:
         return map_distinct(lambda a, b: _EXACT.remainder(a, b) if b else None, [left, right], length, target)
     a, b, quotient = _whole_quotient(left, right, length)
     scale = a.type.scale
     part = pc.multiply(relabel(quotient, pa.decimal256(37, 0)), relabel(b, pa.decimal256(37, scale)))
-    labels = pa.decimal256(_WIDE_DIGITS - 1, scale)
+    labels = pa.decimal256(WIDE_DIGITS - 1, scale)
     rest = pc.subtract(relabel(a, labels), relabel(part, labels))
-    return fit(relabel(rest, pa.decimal256(_WIDE_DIGITS, scale)), target.precision, target.scale)[0]
+    return fit(relabel(rest, pa.decimal256(WIDE_DIGITS, scale)), target.precision, target.scale)[0]
 
 
 def integral_divide(left: Value, right: Value, length: int) -> pa.Array:
     """``left div right`` as 64-bit integers; beyond them the low bits remain, as in Spark."""
-    if _aligned_digits(left, right) + 2 > _WIDE_DIGITS:
+    if _aligned_digits(left, right) + 2 > WIDE_DIGITS:
         return map_distinct(_integral_divide_one, [left, right], length, pa.int64())
     _, _, quotient = _whole_quotient(left, right, length)
     words = pa.array(low_words(quotient))

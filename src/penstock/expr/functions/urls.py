@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as t
@@ -18,7 +16,7 @@ from penstock.errors import EvaluationError
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import always
 from penstock.expr.functions.vectors import map_distinct
-from penstock.expr.nodes import Call, Expr
+from penstock.expr.nodes import Call
 
 __all__: list[str] = []
 
@@ -145,14 +143,10 @@ def url_encode(call: Call, args: list[Value], length: int) -> Value:
     return map_distinct(one, args[:1], length, pa.string())
 
 
-def _decode_nullable(args: Sequence[Expr], options: Mapping[str, Any]) -> bool:
-    return True
-
-
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-@function("UrlCodec.decode", result=always(t.StringType()), nullable=_decode_nullable, raises=True)
+@function("UrlCodec.decode", result=always(t.StringType()), nullable=True, raises=True)
 def url_decode(call: Call, args: list[Value], length: int) -> Value:
     """With the second argument true an escape that is none is an error, otherwise NULL."""
 
