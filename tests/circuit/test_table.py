@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.circuit.delta import Delta
+from penstock.circuit.keyed import DELETE, INSERT, UPSERT
 from penstock.circuit.layout import Layout
 from penstock.circuit.operators import AppendTable, Table
-from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
 from penstock.errors import DuplicateKey, MissingRow
 from penstock.zset import Hashes, ReferenceZSet, hash_columns
 from tests.circuit.alone import SEED, Alone, contents, delta, meaning

@@ -10,7 +10,7 @@ import pyarrow as pa
 from penstock.errors import WorkerLost
 from penstock.schedule import Message
 from penstock.storage import Appender, MemoryBackend, Part
-from tests.schedule.inline import Resident, Staged
+from tests.schedule.inline import Meanwhile, Resident, Staged
 
 _Result = TypeVar("_Result")
 
@@ -101,8 +101,8 @@ class LosingResident(_Losing, Resident):
     def open(self, body: Mapping[str, Any]) -> None:
         return self._call("open", lambda: Resident.open(self, body))
 
-    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
-        return self._call("step", lambda: Resident.step(self, step, inputs))
+    def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
+        return self._call("step", lambda: Resident.step(self, step, inputs, meanwhile))
 
     def accept(self) -> None:
         return self._call("accept", lambda: Resident.accept(self))
@@ -120,8 +120,8 @@ class LosingResident(_Losing, Resident):
 class LosingStaged(_Losing, Staged):
     """Staged workers that can be lost: only jobs can fail, the rest happens in the driver."""
 
-    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
-        return self._call("step", lambda: Staged.step(self, step, inputs))
+    def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
+        return self._call("step", lambda: Staged.step(self, step, inputs, meanwhile))
 
     def open(self, body: Mapping[str, Any]) -> None:
         self.gone = False

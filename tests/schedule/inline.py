@@ -24,6 +24,7 @@ from penstock.zset import HashSeed, ReferenceZSet, ZSet
 SEED = HashSeed(0x5EED5EED5EED5EED, 0x0123456789ABCDEF)
 
 Body = Mapping[str, Any]
+Meanwhile = Callable[[], None] | None
 
 
 def exchange(
@@ -70,8 +71,10 @@ class Resident:
             worker.open(json.loads(json.dumps(body)))
         self.pending = False
 
-    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
+    def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
         assert not self.pending
+        if meanwhile is not None:
+            meanwhile()
         try:
             for worker in self.workers:
                 worker.begin(step, [over_the_wire(m) for m in inputs if m.target == worker.worker])
@@ -123,9 +126,11 @@ class Staged(Resident):
         self.replies: list[dict[str, Any]] | None = None
         self.pending = False
 
-    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
+    def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
         if self.pending or self.replies is not None:
             raise PipelineError("the last step was not settled and committed")
+        if meanwhile is not None:
+            meanwhile()
         replies: list[dict[str, Any]] = []
         reports: list[dict[str, Any]] = []
 

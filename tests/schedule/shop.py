@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
+from penstock.circuit.keyed import DELETE, INSERT, UPSERT
 from penstock.circuit.program import Program, cut
 from penstock.expr.nodes import Call, Column, Literal
 from penstock.pipeline.step_input import StepInput, pushed

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import DoubleType, LongType
 
-from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
+from penstock.circuit.keyed import DELETE, INSERT, UPSERT
 from penstock.circuit.program import Program, cut
 from penstock.errors import DuplicateKey, EvaluationError, MissingRow
 from penstock.expr.nodes import Call, Literal

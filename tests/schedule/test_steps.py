@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.circuit.operators.table import DELETE
+from penstock.circuit.keyed import DELETE
 from penstock.errors import PipelineError
 from penstock.schedule.state import open_segment
 from penstock.schedule.worker import STEP_COLUMN

@@ -25,6 +25,7 @@ from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
 from penstock.schedule.worker import STEP_COLUMN
 from penstock.spark.runtime import Runtime
+from penstock.storage import Part
 from penstock.zset import ZSet
 
 __all__ = ["Coordinator"]
@@ -121,15 +122,18 @@ class Coordinator:
         started = time.perf_counter()
         self._commit_what_is_left()
         messages = inputs.messages(self.program, self.layout)
+        record: list[Part] = []
         try:
-            replies = self.runtime.step(self.step + 1, messages)
+            replies = self.runtime.step(
+                self.step + 1, messages, lambda: record.extend(inputs.to_parts(self.program))
+            )
         except WorkerLost as loss:
             self._recover(loss)
             replies = self.runtime.step(self.step + 1, messages)
         step = self.step + 1
         ran = time.perf_counter()
         try:
-            self.store.record(step, inputs.to_parts(self.program))
+            self.store.record(step, record or inputs.to_parts(self.program))
         except BaseException:
             with suppress(WorkerLost):  # then the next step finds out; what matters now is the record
                 self.runtime.abort()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.circuit.delta import Delta
-from penstock.circuit.operators.table import DELETE
+from penstock.circuit.keyed import DELETE
 from penstock.errors import InputError, RowConflict
 from penstock.pipeline.step_input import pushed
 from penstock.pipeline.tables import TableSchema

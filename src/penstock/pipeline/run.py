@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from penstock.circuit.operators.table import DELETE, INSERT, UPSERT
+from penstock.circuit.keyed import DELETE, INSERT, UPSERT
 from penstock.errors import InputError, PenstockError, PipelineError, RowConflict
 from penstock.pipeline.contents import (
     ChangeFormat,

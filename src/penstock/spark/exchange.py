@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow.flight as flight
 
@@ -35,7 +35,7 @@ from penstock.spark.channel import (
     read_hello,
     require_secret,
 )
-from penstock.spark.wire import CARRIER, Frame, FrameReader, read_frame, write_frame
+from penstock.spark.wire import CARRIER, Frame, FrameReader, begun, read_frame, write_chunks
 
 __all__ = ["Exchange", "Poisoned"]
 
@@ -112,8 +112,7 @@ class Exchange:
         for message in outgoing:
             boxes[message.target].append(message)
         header = self._header(sequence, level)
-        for peer, writer in self._writers.items():
-            self._write(peer, writer, Frame(header, boxes[peer]))
+        self._write({peer: Frame(header, boxes[peer]) for peer in self._writers})
         inbox: list[Message] = []
         for source in range(self._workers):
             inbox.extend(boxes[source] if source == self._worker else self._await(source, sequence, level))
@@ -122,8 +121,7 @@ class Exchange:
     def poison(self, sequence: int, level: int) -> None:
         """Tell every peer that this worker's frame of this level will not come."""
         frame = Frame(self._header(sequence, level) | {"poison": True})
-        for peer, writer in self._writers.items():
-            self._write(peer, writer, frame)
+        self._write(dict.fromkeys(self._writers, frame))
 
     def close(self) -> None:
         """End all streams and the server; never hangs for long, whatever state the peers are in."""
@@ -146,11 +144,12 @@ class Exchange:
     def _header(self, sequence: int, level: int) -> dict[str, object]:
         return {"generation": self._generation, "sequence": sequence, "level": level, "source": self._worker}
 
-    def _write(self, peer: int, writer: flight.FlightStreamWriter, frame: Frame) -> None:
-        try:
-            write_frame(writer, frame)
-        except (flight.FlightError, OSError) as error:
-            raise self._unreachable(peer) from error
+    def _write(self, frames: Mapping[int, Frame]) -> None:
+        for peer, chunks in [(peer, begun(frame)) for peer, frame in frames.items()]:
+            try:
+                write_chunks(self._writers[peer], chunks)
+            except (flight.FlightError, OSError) as error:
+                raise self._unreachable(peer) from error
 
     def _unreachable(self, peer: int) -> WorkerLost:
         return WorkerLost(f"worker {peer} cannot be reached by worker {self._worker}")

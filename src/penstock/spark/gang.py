@@ -16,7 +16,7 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from pyspark import InheritableThread, SparkContext
@@ -29,7 +29,7 @@ from penstock.spark.member import Invitation, take_part
 from penstock.spark.rendezvous import Event, Link, Rendezvous
 from penstock.spark.runtime import Crew
 from penstock.spark.session import driver_address, require_slots
-from penstock.spark.wire import Frame
+from penstock.spark.wire import Frame, begun
 
 __all__ = ["Gang"]
 
@@ -73,14 +73,21 @@ class Gang:
             raise
 
     def ask(
-        self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object
+        self,
+        do: str,
+        fields: Mapping[str, object] | None = None,
+        inputs: Sequence[Sequence[Message]] | None = None,
+        meanwhile: Callable[[], None] | None = None,
     ) -> list[Frame]:
-        """Give every worker the same command, with its own inputs, and wait for all replies.
+        """Give every worker the same command, with its own inputs, do something meanwhile, and wait for all
+        replies.
 
         A worker's failure is raised only when every worker has replied: then all stand still.
         """
         try:
-            self._send(do, inputs, **fields)
+            self._send(do, fields, inputs)
+            if meanwhile is not None:
+                meanwhile()
             replies = self._collect()
         except WorkerLost:
             self.alive = False
@@ -104,12 +111,21 @@ class Gang:
             self.alive = False
             raise
 
-    def _send(self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object) -> None:
+    def _send(
+        self,
+        do: str,
+        fields: Mapping[str, object] | None = None,
+        inputs: Sequence[Sequence[Message]] | None = None,
+    ) -> None:
         if not self.alive:
             raise WorkerLost("the workers are gone")
         self._sequence += 1
-        for link in self._links:
-            link.send(self._command(do, inputs[link.worker] if inputs else (), **fields))
+        # All are made before the first is sent: it wakes a worker, which may need this core.
+        commands = [
+            begun(self._command(do, fields, inputs[link.worker] if inputs else ())) for link in self._links
+        ]
+        for link, command in zip(self._links, commands, strict=True):
+            link.send(command)
 
     def stop(self) -> None:
         """End the job: politely where a worker still listens, by cancelling it where not."""
@@ -117,7 +133,7 @@ class Gang:
         self._sequence += 1
         for link in self._links:
             try:
-                link.send(self._command("stop"))
+                link.send(begun(self._command("stop")))
             except WorkerLost:
                 continue
         if self._links:
@@ -131,10 +147,11 @@ class Gang:
         closing.join(_STOP_SECONDS)
         _running.discard(self)
 
-    def _command(self, do: str, messages: Sequence[Message] = (), **fields: object) -> Frame:
-        return Frame(
-            {"do": do, "sequence": self._sequence, "generation": self._generation} | fields, messages
-        )
+    def _command(
+        self, do: str, fields: Mapping[str, object] | None = None, messages: Sequence[Message] = ()
+    ) -> Frame:
+        header = {"do": do, "sequence": self._sequence, "generation": self._generation}
+        return Frame({**header, **(fields or {})}, messages)
 
     def _run_job(self, invitation: Invitation) -> None:
         try:
@@ -164,7 +181,7 @@ class Gang:
                 raise self._loss(event)
             joined[event.worker] = event.link
         self._links = [joined[worker] for worker in range(self.workers)]
-        self.ask("meet", locations=[link.location for link in self._links])
+        self.ask("meet", {"locations": [link.location for link in self._links]})
 
     def _collect(self) -> list[Frame]:
         replies: dict[int, Frame] = {}

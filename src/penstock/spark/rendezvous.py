@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ import pyarrow.flight as flight
 
 from penstock.errors import WorkerLost
 from penstock.spark.channel import Hello, check_generation, host_location, read_hello, require_secret
-from penstock.spark.wire import CARRIER, Frame, FrameReader, read_frame, write_frame
+from penstock.spark.wire import CARRIER, Chunk, Frame, FrameReader, read_frame, write_chunks
 
 __all__ = ["Event", "Link", "Rendezvous"]
 
@@ -40,13 +40,13 @@ class Link:
         self._writer: flight.MetadataRecordBatchWriter | None = writer
         self._lock = threading.Lock()
 
-    def send(self, frame: Frame) -> None:
+    def send(self, command: Iterable[Chunk]) -> None:
         """Write a command. Raises WorkerLost if the worker is gone."""
         with self._lock:
             if self._writer is None:
                 raise WorkerLost(f"worker {self.worker} ({self.process}) is gone")
             try:
-                write_frame(self._writer, frame)
+                write_chunks(self._writer, command)
             except (flight.FlightError, OSError) as error:
                 raise WorkerLost(f"worker {self.worker} ({self.process}) is gone") from error
 

@@ -7,7 +7,7 @@ step to its state, and merges what there is to merge, while the step's caller al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -57,7 +57,9 @@ class ResidentRuntime:
             problem = python_problem(str(loss), self._spark.sparkContext.pythonExec)
             raise problem or loss from None
 
-    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
+    def step(
+        self, step: int, inputs: Sequence[Message], meanwhile: Callable[[], None] | None = None
+    ) -> list[dict[str, Any]]:
         if self._pending:
             raise PipelineError("the last step was neither accepted nor aborted")
         boxes: list[list[Message]] = [[] for _ in range(self._crew.workers)]
@@ -65,7 +67,9 @@ class ResidentRuntime:
             boxes[message.target].append(message)
         self._pending = True
         try:
-            replies = self._ask("step", boxes, step=step, first=first_level(inputs))
+            replies = self._running.ask(
+                "step", {"step": step, "first": first_level(inputs)}, boxes, meanwhile
+            )
         except WorkerLost:
             raise
         except PenstockError:
@@ -103,10 +107,8 @@ class ResidentRuntime:
         if gang is not None:
             gang.stop()
 
-    def _ask(
-        self, do: str, inputs: Sequence[Sequence[Message]] | None = None, **fields: object
-    ) -> list[Frame]:
-        return self._running.ask(do, inputs, **fields)
+    def _ask(self, do: str, **fields: object) -> list[Frame]:
+        return self._running.ask(do, fields)
 
     @property
     def _running(self) -> Gang:

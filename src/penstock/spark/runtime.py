@@ -60,8 +60,11 @@ class Runtime(Protocol):
         """Bring all workers to the state of this manifest body, starting them if needed. The body says its
         ``version`` too, and which arrangements are new (``opening``)."""
 
-    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
-        """Run one step on all workers and return each one's report.
+    def step(
+        self, step: int, inputs: Sequence[Message], meanwhile: Callable[[], None] | None = None
+    ) -> list[dict[str, Any]]:
+        """Run one step on all workers and return each one's report. ``meanwhile`` is called once, if the
+        workers can be reached, while they work.
 
         The step is then pending until :meth:`accept` or :meth:`abort`. If a worker fails, all abort, the
         error is raised here as it was raised there, and the runtime stands as it stood before the step.

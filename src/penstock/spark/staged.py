@@ -15,7 +15,7 @@ target. Every worker sends itself at least one row at every level, so no partiti
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -72,9 +72,13 @@ class StagedRuntime:
         self._version = int(body.get("version", 0))
         self._readers = []
 
-    def step(self, step: int, inputs: Sequence[Message]) -> list[dict[str, Any]]:
+    def step(
+        self, step: int, inputs: Sequence[Message], meanwhile: Callable[[], None] | None = None
+    ) -> list[dict[str, Any]]:
         if self._pending is not None or self._accepted is not None:
             raise PipelineError("the last step was not settled and committed")
+        if meanwhile is not None:
+            meanwhile()
         body = self._opened
         stage = (self._crew, json.dumps(body), self._version + 1, step)
         first = first_level(inputs)

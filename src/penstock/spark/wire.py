@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -40,8 +41,10 @@ __all__ = [
     "Chunk",
     "Frame",
     "FrameReader",
+    "begun",
     "chunks_of",
     "read_frame",
+    "write_chunks",
     "write_frame",
 ]
 
@@ -109,6 +112,13 @@ def chunks_of(frame: Frame) -> Iterator[Chunk]:
         yield _listing(header, parts, pieces, last=True)
 
 
+def begun(frame: Frame) -> Iterator[Chunk]:
+    """The chunks of a frame, the first of which, for most the only one, is made now and not when it is its
+    turn: frames for several receivers can then leave one right after the other."""
+    chunks = chunks_of(frame)
+    return chain([next(chunks)], chunks)
+
+
 @lru_cache(maxsize=1024)
 def _schema_from(encoded: bytes) -> pa.Schema:
     """The same few schemas arrive at every step; parsing each once also makes them one shared object."""
@@ -172,7 +182,12 @@ class FrameReader:
 
 def write_frame(writer: flight.MetadataRecordBatchWriter, frame: Frame) -> None:
     """Write a frame to a stream begun with :data:`CARRIER`. Blocks while the receiver's window is full."""
-    for chunk in chunks_of(frame):
+    write_chunks(writer, chunks_of(frame))
+
+
+def write_chunks(writer: flight.MetadataRecordBatchWriter, chunks: Iterable[Chunk]) -> None:
+    """The same with a frame that was cut already."""
+    for chunk in chunks:
         if chunk.listing is not None:
             writer.write_metadata(chunk.listing)
             continue

@@ -1,6 +1,6 @@
 """Indexed Z-sets over time: immutable sorted batches, and spines (LSM trees) of them."""
 
-from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words
+from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words, sum_of
 from penstock.trace.first import lookup_first
 from penstock.trace.lookup import Matches, lookup_rows, lookup_sums
 from penstock.trace.prefix import Prefix, lookup_prefix
@@ -20,4 +20,5 @@ __all__ = [
     "lookup_sums",
     "merge_batches",
     "order_words",
+    "sum_of",
 ]

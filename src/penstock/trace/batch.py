@@ -31,10 +31,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.trace.consolidate import consolidate
 from penstock.trace.order import Ordered, exact_rank
 from penstock.zset import Hashes, gather
 
-__all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words"]
+__all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words", "sum_of"]
 
 Words = NDArray[np.uint64]
 Weights = NDArray[np.int64]
@@ -153,44 +154,28 @@ def build_batch(
     sums = sums or {}
     if len(order) == 0:
         return Batch(order, key_lo, row_lo, weights, tuple(values), sums, ordered)
-    perm = np.argsort(order, kind="stable" if presorted else None)
-    word = order[perm]
-    tied = word[1:] == word[:-1]
-    if not tied.any():
-        return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=True)
-    same = tied & _same_identity(perm, key_lo, row_lo)
-    if not np.array_equal(same, tied):
-        _settle_ties(perm, word, tied, key_lo, row_lo, values, ordered)
-        same = tied & _same_identity(perm, key_lo, row_lo)
-    if not same.any():
-        return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=True)
-    starts = np.flatnonzero(np.concatenate(([True], ~same)))
-    weights = np.add.reduceat(weights[perm], starts)
-    sums = {name: np.add.reduceat(total[perm], starts) for name, total in sums.items()}
-    perm, word = perm[starts], word[starts]
-    return _take(perm, word, key_lo, row_lo, weights, values, sums, ordered, dense=False)
-
-
-def _same_identity(perm: NDArray[np.int64], key_lo: Words, row_lo: Words | None) -> NDArray[np.bool_]:
-    """Whether each row has the second lanes of the row before it."""
-    key = key_lo[perm]
-    same: NDArray[np.bool_] = key[1:] == key[:-1]
-    if row_lo is not None:
-        row = row_lo[perm]
-        same &= row[1:] == row[:-1]
-    return same
+    perm = order.argsort(kind="stable" if presorted else None)
+    rows = consolidate(perm, order, key_lo, row_lo, weights, sums)
+    if rows is None:
+        _settle_ties(perm, order, key_lo, row_lo, values, ordered)
+        rows = consolidate(perm, order, key_lo, row_lo, weights, sums, settled=True)
+        assert rows is not None
+    indices = pa.array(rows.first)
+    taken = tuple(gather(column, indices) for column in values)
+    return Batch(rows.order, rows.key_lo, rows.row_lo, rows.weights, taken, rows.sums, ordered)
 
 
 def _settle_ties(
     perm: NDArray[np.int64],
-    word: Words,
-    tied: NDArray[np.bool_],
+    order: Words,
     key_lo: Words,
     row_lo: Words | None,
     values: Sequence[pa.Array],
     ordered: Ordered,
 ) -> None:
     """Sorts the rows that share their word, in place: by value if ordered, and equal rows side by side."""
+    word = order[perm]
+    tied = word[1:] == word[:-1]
     rows = np.flatnonzero(np.concatenate(([False], tied)) | np.concatenate((tied, [False])))
     candidates = perm[rows]
     if ordered:
@@ -203,42 +188,6 @@ def _settle_ties(
     perm[rows] = candidates[inner]
 
 
-def _take(
-    perm: NDArray[np.int64],
-    word: Words,
-    key_lo: Words,
-    row_lo: Words | None,
-    weights: Weights,
-    values: Sequence[pa.Array],
-    sums: Mapping[str, Weights],
-    ordered: Ordered,
-    *,
-    dense: bool,
-) -> Batch:
-    """Gathers the rows ``perm``, dropping those whose every component is zero.
-
-    ``dense`` says that weights and sums are still in the original order (nothing was merged)."""
-    if dense:
-        weights = weights[perm]
-        sums = {name: total[perm] for name, total in sums.items()}
-    alive = weights != 0
-    for total in sums.values():
-        alive |= total != 0
-    if not alive.all():
-        perm, word, weights = perm[alive], word[alive], weights[alive]
-        sums = {name: total[alive] for name, total in sums.items()}
-    indices = pa.array(perm)
-    return Batch(
-        word,
-        key_lo[perm],
-        None if row_lo is None else row_lo[perm],
-        weights,
-        tuple(gather(column, indices) for column in values),
-        {name: total for name, total in sums.items() if total.any()},
-        ordered,
-    )
-
-
 def merge_batches(batches: Sequence[Batch]) -> Batch:
     """One batch with the sum of all. Batches of disjoint ranges are only put one after the other."""
     if len(batches) == 1:
@@ -247,15 +196,24 @@ def merge_batches(batches: Sequence[Batch]) -> Batch:
     whole = _concatenated(batches)
     if all(a.order[-1] < b.order[0] for a, b in pairwise(batches)):
         return whole
+    return _built(whole, presorted=True)
+
+
+def sum_of(parts: Sequence[Batch]) -> Batch:
+    """The same for rows that are in no order, which stand in the columns of batches only."""
+    return _built(parts[0] if len(parts) == 1 else _concatenated(parts), presorted=False)
+
+
+def _built(rows: Batch, *, presorted: bool) -> Batch:
     return build_batch(
-        whole.order,
-        whole.key_lo,
-        whole.row_lo,
-        whole.weights,
-        whole.values,
-        whole.sums,
-        ordered=whole.ordered,
-        presorted=True,
+        rows.order,
+        rows.key_lo,
+        rows.row_lo,
+        rows.weights,
+        rows.values,
+        rows.sums,
+        ordered=rows.ordered,
+        presorted=presorted,
     )
 
 

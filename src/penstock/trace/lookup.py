@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words
-from penstock.trace.search import exact_rows, fill_matches, find_ranges, match_counts
+from penstock.trace.search import add_found, exact_rows, fill_matches, find_ranges, match_counts
 from penstock.zset import Hashes
 
 __all__ = ["Matches", "bounds_of", "expand", "lookup_rows", "lookup_sums"]
@@ -65,13 +65,11 @@ def lookup_sums(
         exact_rows(
             batch.order, batch.key_lo, second, keys.hi, keys.lo, _NO_ROWS if rows is None else rows, found
         )
-        probe = np.flatnonzero(found >= 0)
-        row = found[probe]
-        # A consolidated batch holds a key once, and probes are distinct rows of the answer: plain
-        # indexed addition is safe (no index occurs twice).
-        weights[probe] += batch.weights[row]
-        for name, total in batch.sums.items():
-            sums.setdefault(name, np.zeros(len(keys), np.int64))[probe] += total[row]
+        add_found(found, batch.weights, weights)
+        for name, column in batch.sums.items():
+            if name not in sums:
+                sums[name] = np.zeros(len(keys), np.int64)
+            add_found(found, column, sums[name])
     return weights, sums
 
 

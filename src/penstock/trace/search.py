@@ -11,9 +11,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from penstock.zset.kernel import NEW_INT64S, WORDS, Number, inlined, kernel
+from penstock.zset.kernel import INT64S, NEW_INT64S, WORDS, Number, inlined, kernel
 
-__all__ = ["exact_rows", "fill_matches", "find_ranges", "match_counts"]
+__all__ = ["add_found", "exact_rows", "fill_matches", "find_ranges", "match_counts"]
 
 Words = NDArray[np.uint64]
 Indices = NDArray[np.int64]
@@ -132,3 +132,11 @@ def exact_rows(
                 found[i] = row
                 break
             row += 1
+
+
+@kernel(types.void(INT64S, INT64S, NEW_INT64S))
+def add_found(found: Indices, column: Indices, totals: Indices) -> None:
+    """Adds to each total what ``column`` has at its row of ``found``, if there is one."""
+    for i in range(len(found)):
+        if found[i] >= 0:
+            totals[i] += column[found[i]]

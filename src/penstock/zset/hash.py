@@ -68,7 +68,7 @@ def hash_columns(columns: Sequence[pa.Array], length: int, seed: HashSeed) -> Ha
         keys = (hi.place(hi.column_base, place), lo.place(lo.column_base, place))
         add_placed(totals, words_of(column, lanes), lanes, keys)
     for total, lane in zip(totals, lanes, strict=True):
-        mix(total, lane.first, lane.second)
+        mix(total, lane.mixing)
     return Hashes(*totals)
 
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from penstock.zset.kernel import NEW_WORDS, Number, inlined, kernel
+from penstock.zset.kernel import NEW_WORDS, WORDS, Number, inlined, kernel
 
 __all__ = ["HASH_VERSION", "PLACE_STEP", "HashSeed", "LaneKeys", "UInt64s", "lane_keys", "mix", "scramble"]
 
@@ -82,6 +82,11 @@ class LaneKeys:
     item_base: int
     byte_base: int
 
+    @cached_property
+    def mixing(self) -> UInt64s:
+        """The multipliers and the word of NULL, as kernels take them: one argument costs less than three."""
+        return np.array([self.first, self.second, self.null], np.uint64)
+
     def place(self, base: int, place: int) -> UInt64s:
         """The key of the ``place``-th member under ``base`` (a ``*_base`` field), alone in an array."""
         return _place(self, base, place)
@@ -90,7 +95,7 @@ class LaneKeys:
         """The keys of many places at once: the same function as :meth:`place`."""
         keys = places * PLACE_STEP
         keys += np.uint64(base)
-        mix(keys, self.first, self.second)
+        mix(keys, self.mixing)
         return keys
 
 
@@ -136,8 +141,9 @@ def scramble(word: Number, first: Number, second: Number) -> Number:
     return word ^ (word >> _SHIFT_OUTER)
 
 
-@kernel(types.void(NEW_WORDS, types.uint64, types.uint64))
-def mix(words: UInt64s, first: Number, second: Number) -> None:
-    """Scramble ``words`` in place."""
+@kernel(types.void(NEW_WORDS, WORDS))
+def mix(words: UInt64s, mixing: UInt64s) -> None:
+    """Scramble ``words`` in place with a lane's numbers (:attr:`LaneKeys.mixing`)."""
+    first, second = mixing[0], mixing[1]
     for i in range(len(words)):
         words[i] = scramble(words[i], first, second)

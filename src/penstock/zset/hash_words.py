@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from penstock.zset.hash_mix import LaneKeys, UInt64s, mix, scramble
 from penstock.zset.hash_strings import string_words
-from penstock.zset.kernel import BOOLS, NEW_WORDS, WORDS, Number, kernel
+from penstock.zset.kernel import BOOLS, NEW_WORDS, WORDS, inlined, kernel
 
 __all__ = ["Words", "add_placed", "words_of"]
 
@@ -86,20 +86,16 @@ def add_placed(
 ) -> None:
     """Add ``mix(word ^ place key)`` of every row to ``totals``; a lane has one place key, or one per row."""
     nulls = _NO_NULLS if words.nulls is None else words.nulls
-    for total, lane_words, keys, place in zip(totals, (words.hi, words.lo), lanes, places, strict=True):
-        _add(_aligned(lane_words), nulls, place, keys.first, keys.second, keys.null, total)
+    hi = _aligned(words.hi)
+    lo = hi if words.lo is words.hi else _aligned(words.lo)
+    _add(hi, lo, nulls, *places, lanes[0].mixing, lanes[1].mixing, *totals)
 
 
-@kernel(types.void(WORDS, BOOLS, WORDS, types.uint64, types.uint64, types.uint64, NEW_WORDS))
-def _add(
-    words: UInt64s,
-    nulls: NDArray[np.bool_],
-    places: UInt64s,
-    first: Number,
-    second: Number,
-    null: Number,
-    totals: UInt64s,
+@inlined
+def _add_lane(
+    words: UInt64s, nulls: NDArray[np.bool_], places: UInt64s, mixing: UInt64s, totals: UInt64s
 ) -> None:
+    first, second, null = mixing[0], mixing[1], mixing[2]
     placed = len(places) > 1
     key = places[0] if len(places) else np.uint64(0)
     for i in range(len(words)):
@@ -107,6 +103,22 @@ def _add(
             key = places[i]
         word = null if len(nulls) and nulls[i] else words[i]
         totals[i] += scramble(word ^ key, first, second)
+
+
+@kernel(types.void(WORDS, WORDS, BOOLS, WORDS, WORDS, WORDS, WORDS, NEW_WORDS, NEW_WORDS))
+def _add(
+    hi: UInt64s,
+    lo: UInt64s,
+    nulls: NDArray[np.bool_],
+    hi_places: UInt64s,
+    lo_places: UInt64s,
+    hi_mixing: UInt64s,
+    lo_mixing: UInt64s,
+    hi_totals: UInt64s,
+    lo_totals: UInt64s,
+) -> None:
+    _add_lane(hi, nulls, hi_places, hi_mixing, hi_totals)
+    _add_lane(lo, nulls, lo_places, lo_mixing, lo_totals)
 
 
 def _aligned(words: UInt64s) -> UInt64s:
@@ -161,7 +173,7 @@ def _decimal_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
     words = (low.copy(), low.copy())
     for lane_words, keys in zip(words, lanes, strict=True):
         upper = excess[wide] ^ keys.decimal
-        mix(upper, keys.first, keys.second)
+        mix(upper, keys.mixing)
         lane_words[wide] += upper
     return words
 

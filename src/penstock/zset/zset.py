@@ -38,10 +38,17 @@ class ZSet:
     weights: Weights
 
     def __post_init__(self) -> None:
-        if len(self.columns) != len(self.schema):
-            raise ValueError(f"{len(self.columns)} columns given for a schema of {len(self.schema)}")
+        types, size = self.schema.types, len(self.weights)
+        if len(self.columns) != len(types):
+            raise ValueError(f"{len(self.columns)} columns given for a schema of {len(types)}")
         if self.weights.dtype != np.int64:
             raise TypeError(f"weights are int64, not {self.weights.dtype}")
+        for kind, column in zip(types, self.columns, strict=True):
+            if not isinstance(column, pa.Array) or column.type != kind or len(column) != size:
+                self._refuse()
+
+    def _refuse(self) -> None:
+        """Raises what is wrong with the first column that does not fit."""
         for field, column in zip(self.schema, self.columns, strict=True):
             if not isinstance(column, pa.Array):
                 raise TypeError(f"column {field.name} is a {type(column).__name__}, not one Arrow array")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -69,16 +70,22 @@ class SumsFeed(Feed):
         return answers, rows, after
 
     def _results(self, rows: Weights, sums: Sums) -> list[pa.Array]:
-        totals = totals_of(self.functions)
-        by_total: dict[int, dict[str, Weights]] = {i: {} for i in range(len(totals))}
+        number, places = self._places
+        by_total: list[dict[str, Weights]] = [{} for _ in range(number)]
         for name, total in sums.items():
             position, _, column = name.partition(".")
             by_total[int(position)][column] = total
-        place = {total: i for i, total in enumerate(totals)}
         return [
-            function.result(rows, [by_total[place[total]] for total in function.totals])
-            for function in self.functions
+            function.result(rows, [by_total[i] for i in place])
+            for function, place in zip(self.functions, places, strict=True)
         ]
+
+    @cached_property
+    def _places(self) -> tuple[int, list[list[int]]]:
+        """How many totals there are, and which of them each function reads."""
+        totals = totals_of(self.functions)
+        place = {total: i for i, total in enumerate(totals)}
+        return len(totals), [[place[total] for total in function.totals] for function in self.functions]
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.functions))

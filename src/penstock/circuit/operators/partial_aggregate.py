@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -42,11 +43,12 @@ class PartialAggregate(Operator):
         size = len(zset)
         columns = [evaluate(key, zset.columns, size) for key in self.keys]
         group = hash_columns(columns, size, state.seed)
-        chosen: dict[Expr | None, _Chosen] = {}
-        for total in self.totals:
-            if total.filter not in chosen:
-                chosen[total.filter] = _Chosen(zset, total.filter)
-        parts = [chosen[total.filter].contributions(total) for total in self.totals]
+        filters, needed = self._needs
+        chosen = [_Chosen(zset, filter) for filter in filters]
+        parts = [
+            chosen[which].contributions(total, args)
+            for total, (which, args) in zip(self.totals, needed, strict=True)
+        ]
         sums = {f"{i}.{name}": column for i, part in enumerate(parts) for name, column in part.items()}
         groups = group_rows(group)
         first = pa.array(groups.first)
@@ -60,6 +62,18 @@ class PartialAggregate(Operator):
         )
         zset = ZSet(self.schema, batch.values, batch.weights)
         return Delta(zset, Hashes(batch.order, batch.key_lo), _carried(parts, batch))
+
+    @cached_property
+    def _needs(self) -> tuple[list[Expr | None], list[tuple[int, list[tuple[int, Expr]]]]]:
+        """The filters, each once, and for each total which filter it has and its arguments, numbered so that
+        equal ones have equal numbers: comparing expressions in every step would cost more than some of them.
+        """
+        filters = list(dict.fromkeys(total.filter for total in self.totals))
+        args = list(dict.fromkeys(arg for total in self.totals for arg in total.args))
+        return filters, [
+            (filters.index(total.filter), [(args.index(arg), arg) for arg in total.args])
+            for total in self.totals
+        ]
 
     def describe(self) -> str:
         totals = ", ".join(
@@ -79,7 +93,7 @@ class _Chosen:
         self._size = len(zset)
         self._rows = zset
         self._places: NDArray[np.int64] | None = None
-        self._values: dict[Expr, pa.Array] = {}
+        self._values: dict[int, pa.Array] = {}
         if filter is not None:
             holds = pc.fill_null(evaluate(filter, zset.columns, len(zset)), False)
             mask = holds.to_numpy(zero_copy_only=False)
@@ -87,9 +101,9 @@ class _Chosen:
                 self._places = np.flatnonzero(mask)
                 self._rows = zset.filter(mask)
 
-    def contributions(self, total: Total) -> Sums:
-        """What each row adds to a total; rows that were not chosen add nothing."""
-        parts = total.contributions([self._value(arg) for arg in total.args], self._rows.weights)
+    def contributions(self, total: Total, args: Sequence[tuple[int, Expr]]) -> Sums:
+        """What each row adds to a total of numbered arguments; rows that were not chosen add nothing."""
+        parts = total.contributions([self._value(*arg) for arg in args], self._rows.weights)
         if self._places is None:
             return parts
         spread = {name: np.zeros(self._size, np.int64) for name in parts}
@@ -97,10 +111,10 @@ class _Chosen:
             spread[name][self._places] = part
         return spread
 
-    def _value(self, expr: Expr) -> pa.Array:
-        if expr not in self._values:
-            self._values[expr] = evaluate(expr, self._rows.columns, len(self._rows))
-        return self._values[expr]
+    def _value(self, number: int, expr: Expr) -> pa.Array:
+        if number not in self._values:
+            self._values[number] = evaluate(expr, self._rows.columns, len(self._rows))
+        return self._values[number]
 
 
 def _carried(parts: Sequence[Sums], batch: Batch) -> Sums:

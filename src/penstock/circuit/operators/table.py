@@ -17,15 +17,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.circuit.delta import Arranged, Delta
+from penstock.circuit.keyed import add_weights, first_of_keys, settle
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.errors import DuplicateKey, MissingRow
-from penstock.trace import Batch, build_batch, lookup_rows, lookup_sums, merge_batches, order_words
+from penstock.trace import Batch, build_batch, lookup_rows, lookup_sums, merge_batches, order_words, sum_of
 from penstock.zset import Hashes, ZSet, gather, hash_columns
 
-__all__ = ["DELETE", "INSERT", "UPSERT", "Table"]
-
-# What the weight of a pushed row means for a keyed table.
-UPSERT, DELETE, INSERT = 1, -1, 2
+__all__ = ["Table"]
 
 
 @operator("table", Incremental.SOURCE, state="the table's rows, by key")
@@ -92,35 +90,33 @@ class Table(Operator):
         keys, zset = delta.keys, delta.zset
         assert keys is not None
         perm = np.lexsort((keys.lo, keys.hi))  # stable: operations on one key stay in push order
-        keys, operation = keys.take(perm), zset.weights[perm]
-        same = (keys.hi[1:] == keys.hi[:-1]) & (keys.lo[1:] == keys.lo[:-1])
-        first = np.concatenate(([True], ~same))
-        last = np.concatenate((~same, [True]))
-        starts = np.flatnonzero(first)
-        held, old = self._held(keys.take(starts), state)
-        before = np.where(first, np.repeat(held, np.diff(np.append(starts, len(perm)))), False)
-        before[1:] |= same & (operation[:-1] != DELETE)
-        clash = np.flatnonzero((operation == INSERT) & before)
-        if len(clash):
-            raise DuplicateKey(self.name, int(keys.hi[clash[0]]), int(keys.lo[clash[0]]))
-        state.count(f"absent_keys:{self.name}", int(((operation == DELETE) & ~before).sum()))
-        final = perm[last & (operation != DELETE)]
-        new = zset.take(final)
-        new_keys = delta.keys.take(final) if delta.keys is not None else keys
-        row = hash_columns(new.columns, len(new), state.seed)
-        ones = np.ones(len(new), np.int64)
-        inserted = build_batch(order_words(new_keys, row), new_keys.lo, row.lo, ones, new.columns)
-        return merge_batches([inserted, *old])
+        start = np.empty(len(perm), np.int64)
+        start = start[: first_of_keys(perm, keys.hi, keys.lo, start)]
+        held, old = self._held(keys.take(perm[start]), state)
+        final, told = np.empty(len(start), np.int64), np.empty(2, np.int64)
+        final = final[: settle(perm, start, zset.weights, held, final, told)]
+        absent, clash = told.tolist()
+        if clash >= 0:
+            raise DuplicateKey(self.name, int(keys.hi[clash]), int(keys.lo[clash]))
+        state.count(f"absent_keys:{self.name}", absent)
+        if len(final) < len(zset):
+            zset, keys = zset.take(final), keys.take(final)
+        row = hash_columns(zset.columns, len(zset), state.seed)
+        parts = [
+            Batch(order_words(keys, row), keys.lo, row.lo, np.ones(len(zset), np.int64), zset.columns),
+            *old,
+        ]
+        return sum_of(parts)
 
     def _held(self, keys: Hashes, state: State) -> tuple[NDArray[np.bool_], list[Batch]]:
-        """Which keys the table holds, and the rows to retract, as batches of negated weights.
+        """Which keys the table holds, and the rows to retract, with negated weights and in no order.
 
         Batches cancel out across the spine, so both are sums: a key is held if its weights sum to one."""
         total = np.zeros(len(keys), np.int64)
         retract: list[Batch] = []
         for found in lookup_rows(state.before(0), keys):
-            batch, row = found.batch, np.sort(found.row)
-            np.add.at(total, found.probe, batch.weights[found.row])
+            batch, row = found.batch, found.row
+            add_weights(found.probe, row, batch.weights, total)
             assert batch.row_lo is not None
             index = pa.array(row)
             retract.append(
