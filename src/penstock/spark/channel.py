@@ -1,4 +1,4 @@
-"""What both kinds of Flight server (the driver's and each worker's) and their clients have in common.
+"""What the Flight servers of workers and their clients have in common.
 
 Every call must bring the secret of this run, made afresh for each generation of workers and known only to
 the driver and the tasks it started. The server compares it in constant time before any handler runs. The

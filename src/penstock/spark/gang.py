@@ -13,7 +13,8 @@ from __future__ import annotations
 import atexit
 import queue
 import secrets
-import threading
+import selectors
+import socket
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,11 +23,11 @@ from functools import partial
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
-from penstock.errors import EnvironmentProblem, PenstockError, WorkerLost
+from penstock.errors import EnvironmentProblem, WorkerLost
 from penstock.schedule.message import Message
 from penstock.spark.faults import rebuild_fault, spark_reason
 from penstock.spark.member import Invitation, take_part
-from penstock.spark.rendezvous import Event, Link, Rendezvous
+from penstock.spark.rendezvous import Link, Rendezvous
 from penstock.spark.runtime import Crew
 from penstock.spark.session import driver_address, require_slots
 from penstock.spark.wire import Frame, begun
@@ -35,7 +36,6 @@ __all__ = ["Gang"]
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
-_JOB = -1  # the "worker" of the event that says that the Spark job itself has ended
 
 _running: weakref.WeakSet[Gang] = weakref.WeakSet()
 
@@ -62,7 +62,11 @@ class Gang:
         self._secret = secrets.token_hex(32)
         self._rendezvous = Rendezvous(driver_address(spark), self._secret, generation, crew.workers)
         self._links: list[Link] = []
-        invitation = Invitation(self._rendezvous.location, self._secret, generation, crew)
+        # Readable when the Spark job itself has ended.
+        self._ended, self._ending = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._ended, selectors.EVENT_READ, None)
+        invitation = Invitation(self._rendezvous.address, self._secret, generation, crew)
         self._job = InheritableThread(target=self._run_job, args=(invitation,), daemon=True)
         _running.add(self)
         try:
@@ -89,7 +93,8 @@ class Gang:
             if meanwhile is not None:
                 meanwhile()
             replies = self._collect()
-        except WorkerLost:
+        except BaseException:
+            # Lost workers, or a conversation that was broken off: nobody can go on from here.
             self.alive = False
             raise
         faults = [
@@ -107,7 +112,7 @@ class Gang:
         """Give every worker a command that it does not reply to; what goes wrong shows with the next one."""
         try:
             self._send(do)
-        except WorkerLost:
+        except BaseException:
             self.alive = False
             raise
 
@@ -132,6 +137,7 @@ class Gang:
         self.alive = False
         self._sequence += 1
         for link in self._links:
+            link.limit(_STOP_SECONDS)
             try:
                 link.send(begun(self._command("stop")))
             except WorkerLost:
@@ -141,10 +147,11 @@ class Gang:
         if self._job.is_alive():
             self._cancel()
             self._job.join(_STOP_SECONDS)
-        # A server waits for its streams to end; those of a frozen worker do not. Don't wait for it.
-        closing = threading.Thread(target=self._rendezvous.shutdown, daemon=True)
-        closing.start()
-        closing.join(_STOP_SECONDS)
+        self._rendezvous.close()
+        self._selector.close()
+        self._ended.close()
+        for link in self._links:
+            link.close()
         _running.discard(self)
 
     def _command(
@@ -163,7 +170,8 @@ class Gang:
         except Exception as error:
             self._failure = error
         finally:
-            self._rendezvous.events.put(Event(_JOB))
+            self._rendezvous.arrivals.put(None)
+            self._ending.close()
 
     def _gather(self) -> None:
         """Wait until every worker has joined, then tell each where its peers are."""
@@ -171,38 +179,38 @@ class Gang:
         deadline = time.monotonic() + _START_SECONDS
         while len(joined) < self.workers:
             try:
-                event = self._rendezvous.events.get(timeout=max(0.0, deadline - time.monotonic()))
+                link = self._rendezvous.arrivals.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 raise EnvironmentProblem(
                     f"only {len(joined)} of {self.workers} workers came up within {_START_SECONDS:.0f} s: "
                     "Spark has no free task slots, or the executors cannot reach the driver"
                 ) from None
-            if event.link is None:
-                raise self._loss(event)
-            joined[event.worker] = event.link
+            if link is None:
+                raise self._job_ended()
+            joined[link.worker] = link
         self._links = [joined[worker] for worker in range(self.workers)]
+        for link in self._links:
+            self._selector.register(link, selectors.EVENT_READ, link)
         self.ask("meet", {"locations": [link.location for link in self._links]})
 
     def _collect(self) -> list[Frame]:
         replies: dict[int, Frame] = {}
         while len(replies) < self.workers:
-            event = self._rendezvous.events.get()
-            if event.frame is None:
-                raise self._loss(event)
-            if event.frame.header["sequence"] != self._sequence:
-                continue
-            if "lost" in event.frame.header:
-                raise WorkerLost(event.frame.header["lost"])
-            replies[event.worker] = event.frame
+            for key, _ in self._selector.select():
+                link = key.data
+                if link is None:
+                    raise self._job_ended()
+                frame = link.receive()
+                if frame.header["sequence"] != self._sequence:
+                    continue
+                if "lost" in frame.header:
+                    raise WorkerLost(frame.header["lost"])
+                replies[link.worker] = frame
         return [replies[worker] for worker in range(self.workers)]
 
-    def _loss(self, event: Event) -> PenstockError:
-        self.alive = False
-        if event.worker == _JOB:
-            reason = f": {spark_reason(self._failure)}" if self._failure is not None else ""
-            return WorkerLost(f"the Spark job of the workers has ended{reason}")
-        process = self._links[event.worker].process if self._links else "while starting"
-        return WorkerLost(f"worker {event.worker} ({process}) died")
+    def _job_ended(self) -> WorkerLost:
+        reason = f": {spark_reason(self._failure)}" if self._failure is not None else ""
+        return WorkerLost(f"the Spark job of the workers has ended{reason}")
 
     def _cancel(self) -> None:
         try:

@@ -1,12 +1,11 @@
 """A worker's side of a gang: the body of one barrier task.
 
 A member joins the driver's rendezvous, meets its peers, then obeys commands one at a time until it is told to
-stop or its driver is gone. It never outlives the driver: between commands it reads the driver's stream, which
-breaks at once; during a command a second thread calls the driver every few seconds and ends the process if
-nobody answers. It keeps nothing that matters: state that is not in a published manifest is replayed.
+stop or its driver is gone. It never outlives the driver: a second thread watches the line and ends the
+process when it breaks. It keeps nothing that matters: state that is not in a published manifest is replayed.
 
-Everything that uses gRPC starts inside the task, after Spark forked the process, and ends with it, because
-Spark may run other tasks in the same process later.
+Everything that uses gRPC or sockets starts inside the task, after Spark forked the process, and ends with it,
+because Spark may run other tasks in the same process later.
 """
 
 from __future__ import annotations
@@ -17,23 +16,18 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
-
-import pyarrow.flight as flight
 
 from penstock.errors import PipelineError, WorkerLost
 from penstock.schedule.message import Message
 from penstock.spark.allocation import keep_freed_memory
-from penstock.spark.channel import call_options, check_generation, connect, hello_descriptor
 from penstock.spark.exchange import Exchange, Poisoned
 from penstock.spark.faults import describe_fault
+from penstock.spark.line import Line, call
 from penstock.spark.runtime import Crew, StepWorker
-from penstock.spark.wire import CARRIER, Frame, FrameReader, read_frame, write_frame
+from penstock.spark.wire import Frame
 
 __all__ = ["Invitation", "take_part"]
 
-_BEAT_SECONDS = 2.0
-_BEAT_TIMEOUT_SECONDS = 8.0
 _GRACE_SECONDS = 3.0
 _DECISIONS = ("accept", "abort")
 
@@ -44,7 +38,7 @@ Reply = tuple[dict[str, Any], Sequence[Message]]
 class Invitation:
     """All that a task needs to join its gang."""
 
-    location: str
+    address: tuple[str, int]
     secret: str
     generation: int
     crew: Crew
@@ -56,14 +50,12 @@ def take_part(invitation: Invitation, index: int) -> None:
     exchange = Exchange(
         index,
         invitation.crew.workers,
-        _address_towards(invitation.location),
+        _address_towards(invitation.address),
         invitation.secret,
         invitation.generation,
     )
-    client = connect(invitation.location)
     over = threading.Event()
-    beating = threading.Thread(target=_beat, args=(invitation, client, over), daemon=True)
-    beating.start()
+    line: Line | None = None
     try:
         hello = {
             "generation": invitation.generation,
@@ -71,36 +63,30 @@ def take_part(invitation: Invitation, index: int) -> None:
             "location": exchange.location,
             "process": f"process {os.getpid()} on {socket.gethostname()}",
         }
-        writer, reader = client.do_exchange(hello_descriptor(hello), call_options(invitation.secret))
-        writer.begin(CARRIER)
-        _Member(invitation, index, exchange).obey(reader, writer)
-        writer.close()
-    except flight.FlightError:
+        line = call(invitation.address, invitation.secret, hello)
+        threading.Thread(target=_watch, args=(line, over), daemon=True).start()
+        _Member(invitation, index, exchange).obey(line)
+    except OSError:
         return  # the driver is gone or does not know this generation: either way nobody waits for us
     finally:
         over.set()
         exchange.close()
-        client.close()
+        if line is not None:
+            line.close()
 
 
-def _address_towards(location: str) -> str:
-    """This machine's address on the way to ``location``: the one by which the driver and peers reach it."""
-    parts = urlsplit(location)
-    with socket.create_connection((parts.hostname or "", parts.port or 0)) as probe:
+def _address_towards(driver: tuple[str, int]) -> str:
+    """This machine's address on the way to the driver: the one by which peers reach it."""
+    with socket.socket(socket.AF_INET6 if ":" in driver[0] else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(driver)  # sends nothing: it only chooses the way
         return str(probe.getsockname()[0])
 
 
-def _beat(invitation: Invitation, client: flight.FlightClient, over: threading.Event) -> None:
-    """Call the driver now and then; when it does not answer, end this process."""
-    options = call_options(invitation.secret, _BEAT_TIMEOUT_SECONDS)
-    action = flight.Action("beat", str(invitation.generation).encode())
-    while not over.wait(_BEAT_SECONDS):
-        try:
-            list(client.do_action(action, options))
-        except (flight.FlightError, OSError):
-            # A driver that has just told us to stop is gone too: let the main thread finish in peace.
-            if not over.wait(_GRACE_SECONDS):
-                os._exit(1)
+def _watch(line: Line, over: threading.Event) -> None:
+    """When the driver is gone, end this process. One that has just told us to stop is gone too: then the main
+    thread may finish in peace."""
+    if line.watch(over, _GRACE_SECONDS):
+        os._exit(1)
 
 
 class _Member:
@@ -123,11 +109,11 @@ class _Member:
             "stop": lambda header, messages: ({}, ()),
         }
 
-    def obey(self, reader: flight.FlightStreamReader, writer: flight.FlightStreamWriter) -> None:
-        frames = FrameReader()
-        while (command := read_frame(reader, frames)) is not None:
+    def obey(self, line: Line) -> None:
+        while (command := line.receive()) is not None:
             header = command.header
-            check_generation(header, self._generation)
+            if header["generation"] != self._generation:
+                return
             if header["do"] in _DECISIONS:
                 self._decide(header["do"])
                 continue
@@ -140,7 +126,7 @@ class _Member:
             except Exception as error:  # whatever it is, the driver must hear of it
                 reply, messages = {"fault": describe_fault(error)}, ()
             envelope = {"generation": self._generation, "sequence": header["sequence"]}
-            write_frame(writer, Frame(reply | envelope, messages))
+            line.send(Frame(reply | envelope, messages))
             if header["do"] == "stop" or "lost" in reply:
                 return
 

@@ -1,111 +1,107 @@
-"""The driver's end of the channels to its workers.
+"""Where the workers of a gang find their driver.
 
-The driver runs one small Flight server for each generation of workers. A worker opens one long-lived stream
-to it, introduces itself (generation, index, where peers reach it, process id), and from then on takes
-commands and sends replies on it. The workers connect to the driver and not the other way round, because the
-driver's address is the one thing every executor is sure to reach.
+The driver listens for each generation of workers anew. A worker calls (:mod:`.line`), introduces itself
+(generation, index, where peers reach it, process), and from then on takes commands and sends replies on that
+line. The workers call the driver and not the other way round, because the driver's address is the one thing
+every executor is sure to reach.
 
-A broken stream is how the driver learns, within milliseconds, that a worker's process has died. The reverse
-needs more: a worker deep in a step does not look at its stream, so it also calls ``beat`` every few seconds.
+A broken line is how the driver learns, within milliseconds, that a worker's process has died, and how a
+worker learns it of the driver.
 """
 
 from __future__ import annotations
 
 import queue
+import socket
 import threading
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
-import pyarrow.flight as flight
-
 from penstock.errors import WorkerLost
-from penstock.spark.channel import Hello, check_generation, host_location, read_hello, require_secret
-from penstock.spark.wire import CARRIER, Chunk, Frame, FrameReader, read_frame, write_chunks
+from penstock.spark.line import Line, answer
+from penstock.spark.wire import Chunk, Frame
 
-__all__ = ["Event", "Link", "Rendezvous"]
+__all__ = ["Link", "Rendezvous"]
 
 
 class Link:
-    """The stream to one worker, and what the worker said of itself.
+    """The line to one worker, and what the worker said of itself."""
 
-    Commands are written by the coordinator's thread to a stream that belongs to a server thread; the lock
-    keeps the stream in being while it is written to.
-    """
-
-    def __init__(self, worker: int, hello: Hello, writer: flight.MetadataRecordBatchWriter) -> None:
-        self.worker = worker
+    def __init__(self, hello: Mapping[str, Any], line: Line) -> None:
+        self.worker = int(hello["worker"])
         self.location: str | None = hello["location"]
         self.process = str(hello["process"])
-        self._writer: flight.MetadataRecordBatchWriter | None = writer
-        self._lock = threading.Lock()
+        self._generation = hello["generation"]
+        self._line = line
+
+    def fileno(self) -> int:
+        """For waiting for whichever worker replies first."""
+        return self._line.fileno()
 
     def send(self, command: Iterable[Chunk]) -> None:
         """Write a command. Raises WorkerLost if the worker is gone."""
-        with self._lock:
-            if self._writer is None:
-                raise WorkerLost(f"worker {self.worker} ({self.process}) is gone")
-            try:
-                write_chunks(self._writer, command)
-            except (flight.FlightError, OSError) as error:
-                raise WorkerLost(f"worker {self.worker} ({self.process}) is gone") from error
+        try:
+            self._line.send_chunks(command)
+        except OSError as error:
+            raise WorkerLost(f"worker {self.worker} ({self.process}) is gone") from error
 
-    def end(self) -> None:
-        with self._lock:
-            self._writer = None
+    def receive(self) -> Frame:
+        """The next reply. Raises WorkerLost if the worker is gone."""
+        try:
+            frame = self._line.receive()
+        except OSError as error:
+            raise self._lost() from error
+        if frame is None or frame.header["generation"] != self._generation:
+            raise self._lost()
+        return frame
+
+    def limit(self, seconds: float) -> None:
+        """From now on a worker that does not read or reply for so long counts as gone."""
+        self._line.limit(seconds)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._line.close()
+
+    def _lost(self) -> WorkerLost:
+        return WorkerLost(f"worker {self.worker} ({self.process}) died")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something a worker did: joined (a link), replied (a frame), or neither: its stream ended."""
-
-    worker: int
-    link: Link | None = None
-    frame: Frame | None = None
-
-
-class Rendezvous(flight.FlightServerBase):  # type: ignore[misc]
-    """Accepts the workers of one generation and turns all they do into one queue of events."""
+class Rendezvous:
+    """Listens for the workers of one generation; ``arrivals`` gets the link of each that may join."""
 
     def __init__(self, address: tuple[str, str], secret: str, generation: int, workers: int) -> None:
         """``address``: where to listen, and the name by which workers reach that."""
-        listen, self._host = address
-        super().__init__(host_location(listen), middleware=require_secret(secret))
-        self._generation, self._workers = generation, workers
-        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        listen, host = address
+        self._secret, self._generation, self._workers = secret, generation, workers
+        family = socket.AF_INET6 if ":" in listen else socket.AF_INET
+        self._listening = socket.create_server((listen, 0), family=family, backlog=workers + 8)
+        self.address: tuple[str, int] = (host, self._listening.getsockname()[1])
+        self.arrivals: queue.SimpleQueue[Link | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
 
-    @property
-    def location(self) -> str:
-        return host_location(self._host, self.port)
+    def _listen(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return  # closed
+            # Each caller has a thread of its own: one that says nothing must not keep the others waiting.
+            threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
 
-    def do_exchange(
-        self,
-        context: flight.ServerCallContext,
-        descriptor: flight.FlightDescriptor,
-        reader: flight.MetadataRecordBatchReader,
-        writer: flight.MetadataRecordBatchWriter,
-    ) -> None:
-        hello = read_hello(descriptor)
-        check_generation(hello, self._generation)
-        worker = int(hello["worker"])
-        if not 0 <= worker < self._workers:
-            raise flight.FlightUnauthorizedError(f"there is no worker {worker}")
-        writer.begin(CARRIER)
-        link = Link(worker, hello, writer)
-        self.events.put(Event(worker, link=link))
-        frames = FrameReader()
-        try:
-            while (frame := read_frame(reader, frames)) is not None:
-                check_generation(frame.header, self._generation)
-                self.events.put(Event(worker, frame=frame))
-        except flight.FlightError:
-            return  # the stream broke: the same news as its end
-        finally:
-            link.end()
-            self.events.put(Event(worker))
+    def _admit(self, connection: socket.socket) -> None:
+        met = answer(connection, self._secret)
+        if met is None:
+            return
+        line, hello = met
+        if hello.get("generation") == self._generation and 0 <= int(hello["worker"]) < self._workers:
+            self.arrivals.put(Link(hello, line))
+        else:
+            line.close()  # of an earlier gang that is still alive somewhere
 
-    def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> Iterator[Any]:
-        if action.type != "beat":
-            raise flight.FlightServerError(f"unknown action {action.type}")
-        check_generation({"generation": int(action.body.to_pybytes())}, self._generation)
-        return iter(())
+    def close(self) -> None:
+        """Listen no more. Links that were made stay."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()

@@ -60,6 +60,8 @@ class ResidentRuntime:
     def step(
         self, step: int, inputs: Sequence[Message], meanwhile: Callable[[], None] | None = None
     ) -> list[dict[str, Any]]:
+        if not self._running.alive:
+            raise WorkerLost("the workers are gone")
         if self._pending:
             raise PipelineError("the last step was neither accepted nor aborted")
         boxes: list[list[Message]] = [[] for _ in range(self._crew.workers)]
