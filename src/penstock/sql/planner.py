@@ -17,6 +17,7 @@ from penstock.circuit import operators as op
 from penstock.circuit.circuit import Circuit, CircuitBuilder
 from penstock.expr.nodes import Column, Expr
 from penstock.sql import plan as p
+from penstock.sql.optimizer import optimised
 from penstock.sql.planning import aggregates, generators, joins, limits, relational, windows
 from penstock.sql.planning.stream import PlannerScope, Stream, is_spread_by, schema_of
 
@@ -59,7 +60,7 @@ class Planner:
 
     def add_view(self, name: str, plan: p.Plan) -> None:
         """A stored view over tables and the views added before."""
-        stream = self.compile(plan)
+        stream = self.compile(optimised(plan))
         self._relations[name] = stream
         self.builder.add_view(name, op.View(schema_of(plan), name), stream.node)
 

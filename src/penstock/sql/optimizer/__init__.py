@@ -1,0 +1,48 @@
+"""The circuit's optimiser: what makes a plan cheaper to keep up to date, beyond what Catalyst does.
+
+Catalyst optimises for computing an answer once. Its plans arrive here with predicates pushed down and
+constants folded; what is left is what only matters when changes flow through operators that copy rows and
+keep state.
+:data:`RULES` are pure functions from a plan node to an equal plan, or to the node itself where they do not
+apply. They are tried on every node from the leaves up, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from penstock.sql.optimizer.drop_idle_project import drop_idle_project
+from penstock.sql.optimizer.merge_projects import merge_projects
+from penstock.sql.optimizer.select_before_filter import select_before_filter
+from penstock.sql.plan import Plan
+
+__all__ = ["RULES", "Rule", "optimised"]
+
+Rule = Callable[[Plan], Plan]
+
+RULES: tuple[Rule, ...] = (
+    select_before_filter,
+    merge_projects,
+    drop_idle_project,
+)
+
+
+def optimised(plan: Plan) -> Plan:
+    """The plan after all rules."""
+    plan = _with_children(plan, optimised)
+    for rule in RULES:
+        plan = rule(plan)
+    return plan
+
+
+def _with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    changed: dict[str, Any] = {}
+    for field in fields(plan):
+        value = getattr(plan, field.name)
+        if isinstance(value, Plan):
+            changed[field.name] = change(value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Plan):
+            changed[field.name] = tuple(map(change, value))
+    return replace(plan, **changed) if changed else plan

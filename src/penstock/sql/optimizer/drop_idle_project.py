@@ -1,0 +1,16 @@
+"""A projection of all columns as they are does nothing."""
+
+from __future__ import annotations
+
+from penstock.expr.nodes import Column
+from penstock.sql.plan import Plan, Project
+
+__all__ = ["drop_idle_project"]
+
+
+def drop_idle_project(plan: Plan) -> Plan:
+    """Applies where the output is the input but for names, which are for people."""
+    if not isinstance(plan, Project) or len(plan.exprs) != len(plan.child.schema):
+        return plan
+    same = all(isinstance(expr, Column) and expr.ordinal == i for i, expr in enumerate(plan.exprs))
+    return plan.child if same and plan.schema == plan.child.schema else plan

@@ -1,0 +1,30 @@
+"""A filter copies every column of the rows it keeps, so columns that nobody reads above it go before it.
+
+``project(f(a), filter(p(b), wide))`` becomes ``project(f(a), filter(p(b), project(a, b, wide)))``. Taking
+columns away costs nothing here: a projection that only chooses columns passes them on as they are.
+"""
+
+from __future__ import annotations
+
+from penstock.sql.plan import Filter, Plan, Project
+from penstock.sql.planning.stream import column, columns_of, renumbered
+
+__all__ = ["select_before_filter"]
+
+
+def select_before_filter(plan: Plan) -> Plan:
+    """Applies to a projection over a filter whose input has columns that neither reads."""
+    if not isinstance(plan, Project) or not isinstance(plan.child, Filter):
+        return plan
+    wide, predicate = plan.child.child, plan.child.predicate
+    read = sorted(columns_of(predicate, *plan.exprs))
+    if len(read) == len(wide.schema) or not read:
+        return plan
+    places = {ordinal: place for place, ordinal in enumerate(read)}
+    schema = tuple(wide.schema[ordinal] for ordinal in read)
+    narrow = Project(schema, wide, tuple(column(ordinal, wide.schema[ordinal]) for ordinal in read))
+    return Project(
+        plan.schema,
+        Filter(schema, narrow, renumbered(predicate, places)),
+        tuple(renumbered(expr, places) for expr in plan.exprs),
+    )
