@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,36 @@ def test_a_pipeline_anew_has_the_tables_and_views_but_not_the_rows(
         assert run.read("large").to_pylist() == [{"k": "b", "total": 7}]
     with pytest.raises(PipelineError, match="not empty"):
         first.anew(tmp_path / "other")
+
+
+def test_large_tables_reach_spark_as_files_and_verify_the_same(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.pipeline.contents._MANY_BYTES", 0)
+    pipe = Pipeline("p", tmp_path / "state", workers=1, mode="staged", spark=spark)
+    columns = (
+        "b BOOLEAN, i TINYINT, l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(30;4), s STRING, y BINARY, a DATE, "
+        "t TIMESTAMP, u TIMESTAMP_NTZ, m INTERVAL YEAR TO MONTH, r ARRAY<STRUCT<x: INT; y: MAP<STRING; INT>>>"
+    )
+    names = [column.split()[0] for column in columns.split(", ")]
+    pipe.sql(
+        f"CREATE TABLE t (id BIGINT PRIMARY KEY, {columns.replace(';', ',')});"
+        "CREATE TABLE w (id BIGINT PRIMARY KEY, e INTERVAL DAY TO SECOND);"
+        "CREATE MATERIALIZED VIEW v AS SELECT * FROM t;"
+        "CREATE MATERIALIZED VIEW x AS SELECT * FROM w;"
+    )
+    row = {
+        "id": 1, "b": True, "i": -7, "l": 1 << 60, "f": 0.5, "d": float("nan"), "n": Decimal("-1.5"),
+        "s": "ü", "y": b"\x00", "a": date(1500, 1, 1), "t": datetime(1900, 1, 1, tzinfo=UTC),
+        "u": datetime(2100, 1, 1), "m": 14, "r": [{"x": 1, "y": {"k": None}}, None],
+    }  # fmt: skip
+    with pipe.run() as run:
+        run.insert("t", [row, {"id": 2} | dict.fromkeys(names)])
+        run.insert("w", [{"id": 1, "e": timedelta(days=-1, microseconds=1)}])
+        run.step()
+        verification = run.verify()
+        assert verification, str(verification)
+        assert not list((tmp_path / "state").glob("verify-*"))
 
 
 def test_the_sign_of_zero_does_not_show_which_row_came_first(spark: SparkSession, tmp_path: Path) -> None:

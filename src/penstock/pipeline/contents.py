@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
@@ -33,6 +36,8 @@ __all__ = [
 ]
 
 ChangeFormat = Literal["weights", "change_feed"]
+
+_MANY_BYTES = 32 << 20
 
 
 def consolidated(table: pa.Table, seed: HashSeed) -> ZSet:
@@ -77,15 +82,25 @@ def _rank(values: pa.Array, key: SortKey) -> NDArray[np.int64]:
     return rank
 
 
-def frame_of(spark: SparkSession, table: pa.Table, schema: StructType) -> DataFrame:
+def frame_of(
+    spark: SparkSession, table: pa.Table, schema: StructType, folder: Path | None = None
+) -> DataFrame:
     """A Spark DataFrame of Arrow rows. Year-month intervals, which Spark does not take from Arrow, travel
-    as months."""
+    as months.
+
+    Spark keeps such rows in the memory of its driver. Given a ``folder`` that all executors see and that
+    outlives the frame, many rows are written there instead, as Parquet, from where Spark reads them."""
     fields = [
         StructField(f"c{i}", IntegerType() if _is_months(field) else field.dataType, field.nullable)
         for i, field in enumerate(schema.fields)
     ]
     renamed = table.rename_columns([field.name for field in fields])
-    frame = spark.createDataFrame(renamed, StructType(fields))
+    if folder is not None and renamed.nbytes > _MANY_BYTES and not _has_durations(renamed.schema):
+        path = folder / f"{uuid.uuid4().hex}.parquet"
+        pq.write_table(renamed, path, compression="zstd")
+        frame = spark.read.schema(StructType(fields)).parquet(str(path))
+    else:
+        frame = spark.createDataFrame(renamed, StructType(fields))
     columns = [
         F.make_ym_interval(F.lit(0), F.col(f"c{i}")).alias(field.name)
         if _is_months(field)
@@ -109,6 +124,11 @@ def arrow_of(frame: DataFrame) -> pa.Table:
     table = renamed.select(*columns).toArrow()
     arrays = [column.cast(field.type) for column, field in zip(table.columns, wanted, strict=True)]
     return pa.Table.from_arrays(arrays, names=wanted.names)
+
+
+def _has_durations(schema: pa.Schema) -> bool:
+    """Whether a column has a type that Parquet has not, at whatever depth."""
+    return any("duration" in str(kind) for kind in schema.types)
 
 
 def _is_months(field: StructField) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -241,12 +242,16 @@ class Run:
             if name is not None:
                 views = [self._stored_view(name)]
             session = batch_session(self._spark, self._settings, self._functions)
-            frames = batch_views(session, self._catalog, self.read)
-            reports = []
-            for view in views:
-                ours, theirs = self.read(view.name), arrow_of(frames[view.name])
-                found = difference_of(ours, theirs)
-                reports.append(VerifyReport(view.name, not found, ours.num_rows, theirs.num_rows, found))
+            # Beside the state, where all executors can read; state in memory has them all in one process.
+            storage = Path(str(self._describe()["storage"]))
+            beside = storage if storage.is_dir() else None
+            with tempfile.TemporaryDirectory(prefix="verify-", dir=beside) as folder:
+                frames = batch_views(session, self._catalog, self.read, Path(folder))
+                reports = []
+                for view in views:
+                    ours, theirs = self.read(view.name), arrow_of(frames[view.name])
+                    found = difference_of(ours, theirs)
+                    reports.append(VerifyReport(view.name, not found, ours.num_rows, theirs.num_rows, found))
             return Verification(reports)
 
     def status(self) -> Status:

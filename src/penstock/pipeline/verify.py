@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -27,14 +28,15 @@ def batch_session(
 
 
 def batch_views(
-    session: SparkSession, catalog: Catalog, contents: Callable[[str], pa.Table]
+    session: SparkSession, catalog: Catalog, contents: Callable[[str], pa.Table], folder: Path | None = None
 ) -> dict[str, DataFrame]:
-    """Every view as a batch query over the tables' current ``contents``, not yet computed."""
+    """Every view as a batch query over the tables' current ``contents``, not yet computed. Large tables are
+    written to ``folder``, which must stay until all is."""
     frames: dict[str, DataFrame] = {}
     names: dict[str, str] = {}
     for relation in catalog.relations:
         if relation.name in catalog.tables:
-            frame = frame_of(session, contents(relation.name), relation.schema)
+            frame = frame_of(session, contents(relation.name), relation.schema, folder)
         else:
             view = catalog.views[relation.name]
             if view.function is not None:
