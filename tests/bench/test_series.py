@@ -25,10 +25,6 @@ def test_a_run_is_estimated_by_the_last_one_then_by_the_benchmark_itself() -> No
     assert estimates(benchmarks, reports) == {"ran": 1.5, "says": 7.0, "silent": DEFAULT_MINUTES, "old": 7.0}
 
 
-def test_every_benchmark_says_about_how_long_it_takes() -> None:
-    assert set(estimates(BENCHMARKS, [])) == set(BENCHMARKS)
-
-
 def test_progress_tells_the_number_the_time_and_what_is_left() -> None:
     told: list[str] = []
     run_series({"growth": 4.0, "scale": 17.0, "quick": 0.5}, _report, told.append)
