@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from bench.processes import workers_private_bytes
 from bench.report import Result
-from bench.sketch import Stack, Stacks
+from bench.sketch import Mark, Stack, Stacks
 from bench.tpch.data import generated, queries, tables
 from penstock.circuit.program import Program
 from penstock.oracle import Query
@@ -210,6 +210,10 @@ def _sketch(what: str, sizes: Sizes) -> Stacks:
             Stack("state in memory", parts(sizes.memory)),
             Stack("zstd Parquet", {"rows": sizes.parquet / MB}),
             Stack("state on disk", {**parts(sizes.disk), "other files": sizes.rest / MB}),
+        ],
+        [
+            Mark(GOALS["memory"] * sizes.arrow / MB, "goal in memory"),
+            Mark(GOALS["disk"] * sizes.parquet / MB, "goal on disk"),
         ],
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from textwrap import wrap
 
 from bench.canvas import COLOURS, FAINT, FONT, GOAL, GRID, INK, Axis, Sheet, number, text_width
 from bench.sketch import Bars, Lines, Mark, Range, Ranges, Sketch, Stacks
@@ -11,6 +12,7 @@ from bench.sketch import Bars, Lines, Mark, Range, Ranges, Sketch, Stacks
 __all__ = ["draw"]
 
 _WIDTH, _ROW, _TOP, _BOTTOM, _RIGHT = 900, 24, 64, 48, 90
+_TITLE, _LINE = 15, 20
 _PALE = "#b9c6d2"
 
 
@@ -27,12 +29,25 @@ def draw(picture: Sketch) -> str:
             return _stacks(picture)
 
 
-def _page(title: str, labels: Sequence[str], rows: int, top: float = _TOP) -> tuple[Sheet, float, float]:
-    """A sheet with a title and room for labels at the left; where labels end, and where rows end."""
-    sheet = Sheet(_WIDTH, top + rows * _ROW + _BOTTOM)
-    sheet.text(12, 24, title, bold=True, size=15)
+def _page(
+    title: str, labels: Sequence[str], rows: int, above: float = 0
+) -> tuple[Sheet, float, float, float]:
+    """A sheet with a title, room for labels at the left and for something ``above`` the rows; where labels
+    end, and where rows begin and end."""
+    sheet, top = _titled(title)
+    top += above
+    sheet.height = top + rows * _ROW + _BOTTOM
     left = max((text_width(label) for label in labels), default=0.0) + 24
-    return sheet, left, top + rows * _ROW
+    return sheet, left, top, top + rows * _ROW
+
+
+def _titled(title: str) -> tuple[Sheet, float]:
+    """A sheet with a title in as many lines as it needs, and where they leave off."""
+    sheet = Sheet(_WIDTH, 0)
+    lines = wrap(title, int((_WIDTH - 24) / text_width("n", _TITLE)))
+    for row, line in enumerate(lines):
+        sheet.text(12, 24 + row * _LINE, line, bold=True, size=_TITLE)
+    return sheet, _TOP + max(0, len(lines) - 1) * _LINE
 
 
 def _goals(sheet: Sheet, axis: Axis, marks: Sequence[Mark], top: float, bottom: float) -> None:
@@ -47,26 +62,27 @@ def _goals(sheet: Sheet, axis: Axis, marks: Sequence[Mark], top: float, bottom: 
 
 
 def _bars(picture: Bars) -> str:
-    sheet, left, bottom = _page(picture.title, [bar.label for bar in picture.bars], len(picture.bars))
+    sheet, left, top, bottom = _page(picture.title, [bar.label for bar in picture.bars], len(picture.bars))
     values = [*(bar.value for bar in picture.bars), *(mark.value for mark in picture.marks)]
     axis = Axis.around(values, left, _WIDTH - _RIGHT, log=picture.log)
-    sheet.upright_grid(axis, _TOP, bottom, picture.unit)
+    sheet.upright_grid(axis, top, bottom, picture.unit)
     base = axis.place(1.0) if picture.log and axis.low < 1 < axis.high else axis.start
     for row, bar in enumerate(picture.bars):
-        y, end = _TOP + row * _ROW, axis.place(bar.value)
+        y, end = top + row * _ROW, axis.place(bar.value)
         sheet.text(left - 10, y + 17, bar.label, anchor="end")
         sheet.box(min(base, end), y + 4, abs(end - base), _ROW - 8, COLOURS[0] if bar.good else COLOURS[1])
-    _goals(sheet, axis, picture.marks, _TOP, bottom)
+    _goals(sheet, axis, picture.marks, top, bottom)
     for row, bar in enumerate(picture.bars):
         beside = max(base, axis.place(bar.value)) + 6
-        sheet.text(beside, _TOP + row * _ROW + 17, number(bar.value))
+        sheet.text(beside, top + row * _ROW + 17, number(bar.value))
     return sheet.svg(picture.title)
 
 
 def _lines(picture: Lines) -> str:
     right = max(text_width(line.label) for line in picture.lines) + 44
-    sheet, left, top, bottom = Sheet(_WIDTH, 400), 70.0, _TOP, 340
-    sheet.text(12, 24, picture.title, bold=True, size=15)
+    sheet, top = _titled(picture.title)
+    left, bottom = 70.0, top + 276
+    sheet.height = bottom + _BOTTOM + 12
     points = [point for line in picture.lines for point in line.points]
     x_axis = Axis.around([point[0] for point in points], left, _WIDTH - right, log=True)
     measured = sorted({point[0] for point in points})
@@ -113,12 +129,12 @@ def _ranges(picture: Ranges) -> str:
         grouped.setdefault(group if colon else "", []).append((label if colon else found.label, found))
     headings = sum(bool(group) for group in grouped)
     labels = [label for group in grouped.values() for label, _ in group]
-    sheet, left, bottom = _page(picture.title, labels, len(picture.ranges) + headings)
+    sheet, left, top, bottom = _page(picture.title, labels, len(picture.ranges) + headings)
     ends = [value for found in picture.ranges for value in (found.p1, found.p99)]
     right = _WIDTH - text_width("p50 00.00 · p99 00.00") - 16
     axis = Axis.around([*ends, *(mark.value for mark in picture.marks)], left, right, log=True)
-    sheet.upright_grid(axis, _TOP, bottom, picture.unit)
-    y = float(_TOP)
+    sheet.upright_grid(axis, top, bottom, picture.unit)
+    y = top
     for group, members in grouped.items():
         if group:
             sheet.text(12, y + 17, group, bold=True)
@@ -133,17 +149,18 @@ def _ranges(picture: Ranges) -> str:
                 sheet.line((axis.place(value), y + 4), (axis.place(value), y + _ROW - 4), colour, 2.5)
             sheet.text(right + 12, y + 17, f"p50 {number(found.p50)} · p99 {number(found.p99)}")
             y += _ROW
-    _goals(sheet, axis, picture.marks, _TOP, bottom)
+    _goals(sheet, axis, picture.marks, top, bottom)
     return sheet.svg(picture.title)
 
 
 def _stacks(picture: Stacks) -> str:
     names = list(dict.fromkeys(name for stack in picture.stacks for name in stack.parts))
-    top = _TOP + _legend_rows(names) * _ROW
-    sheet, left, bottom = _page(picture.title, [s.label for s in picture.stacks], len(picture.stacks), top)
+    above = _legend_rows(names) * _ROW
+    labels = [stack.label for stack in picture.stacks]
+    sheet, left, top, bottom = _page(picture.title, labels, len(labels), above)
     wholes = [sum(stack.parts.values()) for stack in picture.stacks]
     axis = Axis.around([*wholes, *(mark.value for mark in picture.marks)], left, _WIDTH - _RIGHT, log=False)
-    _legend(sheet, names)
+    _legend(sheet, names, top - above - _TOP + 40)
     sheet.upright_grid(axis, top, bottom, picture.unit)
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
     for row, (stack, whole) in enumerate(zip(picture.stacks, wholes, strict=True)):
@@ -174,8 +191,8 @@ def _legend_rows(names: Sequence[str]) -> int:
     return _placed_legend(names)[-1][1] + 1 if names else 0
 
 
-def _legend(sheet: Sheet, names: Sequence[str]) -> None:
+def _legend(sheet: Sheet, names: Sequence[str], top: float) -> None:
     for place, (name, (x, row)) in enumerate(zip(names, _placed_legend(names), strict=True)):
-        y = 40 + row * _ROW
+        y = top + row * _ROW
         sheet.box(x, y, 14, 14, COLOURS[place % len(COLOURS)])
         sheet.text(x + 20, y + 12, name)

@@ -73,7 +73,7 @@ class Result:
         if self.sketch is not None or not self.rows:
             return self.sketch
         label, *others = self.rows[0]
-        ratios = [name for name in others if name.startswith("x ")]
+        ratios = [name for name in others if name == "ratio" or name.startswith("x ")]
         ratio = self.unit.strip() if self.unit.strip() in ratios else next(iter(ratios), None)
         if ratio is None:
             return None
@@ -83,11 +83,12 @@ class Result:
             if isinstance(value := row[ratio], int | float)
         ]
         mark = [Mark(self.goal, f"{self.name}: {self.bound}")]
-        return Bars(self.what, f"times {ratio.removeprefix('x ')}", bars, mark, log=True) if bars else None
+        unit = self.unit if ratio == "ratio" else ratio
+        return Bars(self.what, f"times {unit.removeprefix('x ')}", bars, mark, log=True) if bars else None
 
 
 def shown(value: object) -> str:
-    """A cell of a table."""
+    """A cell of a Markdown table."""
     match value:
         case float():
             return f"{value:,.2f}" if abs(value) >= 0.1 or value == 0 else f"{value:.4f}"
@@ -95,7 +96,7 @@ def shown(value: object) -> str:
             return str(value)
         case int():
             return f"{value:,}"
-    return str(value)
+    return " ".join(str(value).split()).replace("|", "\\|")
 
 
 def spread(values: Sequence[float] | np.ndarray) -> dict[str, float]:

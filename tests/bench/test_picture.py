@@ -37,6 +37,14 @@ SKETCHES: dict[str, Sketch] = {
         [Mark(50, "tpch: at least 50x"), Mark(1, "each: at least 1x")],
         log=True,
     ),
+    "a long title": Bars(
+        "Nexmark, each query alone, 2 threads, steps of 100,000 events; events per second between 500,000 "
+        "and 5,000,000 events, beside Structured Streaming with its state in memory",
+        "times Structured Streaming",
+        [Bar("q00", 0.0, False), Bar("q01", 12.0)],
+        [Mark(10, "nexmark-spark: at least 10x Structured Streaming")],
+        log=True,
+    ),
     "plain bars": Bars("Rows", "rows per second", [Bar("ours", 5_240_551), Bar("theirs", 479_616)]),
     "lines": Lines(
         "Growth",

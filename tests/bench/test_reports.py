@@ -74,7 +74,15 @@ def test_without_a_sketch_the_ratio_of_the_goals_unit_is_drawn() -> None:
     sketch = Result("toy-duckdb", "", 2.0, 5.0, "x DuckDB", rows, at_least=True).picture()
     assert isinstance(sketch, Bars) and sketch.unit == "times DuckDB"
     assert [(bar.label, bar.value) for bar in sketch.bars] == [("q01", 2.0)]
+    peer = Result(
+        "toy-flink", "", 2.0, 2.0, "x PyFlink", [{"query": "q01", "ratio": 2.0}], at_least=True
+    ).picture()
+    assert isinstance(peer, Bars) and peer.unit == "times PyFlink"
     assert Result("bare", "", 1.0, 2.0, "x", [{"rows": 1, "ms": 2.0}]).picture() is None
+
+
+def test_a_message_in_a_table_does_not_break_it() -> None:
+    assert "| a \\| b c |" in Result("a", "", 1.0, 1.0, "", [{"error": "a | b\n  c"}]).table()
 
 
 def test_the_same_bars_with_two_goals_are_one_picture() -> None:
