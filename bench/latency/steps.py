@@ -87,8 +87,9 @@ def _steps(
             run.step()
             for size, pace in product(sizes, PAUSE_S):
                 count = rounds if size < SIZES[-1] else max(1, rounds // LARGE_ROUNDS)
-                changes = (changed_lines(rng, contents, size) for _ in range(WARM_UP + count))
-                timed = np.array([_one(run, rows, PAUSE_S[pace]) for rows in changes])[WARM_UP:] * 1e3
+                warm_up = min(WARM_UP, rounds)
+                changes = (changed_lines(rng, contents, size) for _ in range(warm_up + count))
+                timed = np.array([_one(run, rows, PAUSE_S[pace]) for rows in changes])[warm_up:] * 1e3
                 yield Times(view.name, size, pace, timed[:, 1], timed[:, 0])
                 print(f"  {view.name}, {size:,} rows, {pace}: {np.median(timed[:, 1]):.1f} ms", flush=True)
             if not run.verify(view.name):

@@ -26,11 +26,11 @@ def trigger_times(
 ) -> NDArray[np.float64]:
     """Milliseconds of every trigger but the first ones: each takes one file of 100 rows, its output is thrown
     away, its checkpoint is kept. At most 60, because triggers are slow and alike."""
-    count = WARM_UP + min(TRIGGERS, rounds)
+    warm_up, timed = min(WARM_UP, rounds), min(TRIGGERS, rounds)
     with tempfile.TemporaryDirectory(prefix="penstock-latency-") as name:
         folder = Path(name)
         (folder / "lines").mkdir()
-        for number in range(count):
+        for number in range(warm_up + timed):
             path = folder / "lines" / f"{number:04d}.parquet"
             part = lines.slice(number * ROWS % max(1, lines.num_rows - ROWS), ROWS)
             pq.write_table(pa.Table.from_batches([part]), path)
@@ -54,4 +54,4 @@ def trigger_times(
             query.stop()
             spark.catalog.dropTempView("lineitem")
     times = [told["durationMs"]["triggerExecution"] for told in recent if told["numInputRows"]]
-    return np.array(times[-(count - WARM_UP) :], dtype=np.float64)
+    return np.array(times[-timed:], dtype=np.float64)
