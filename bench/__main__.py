@@ -17,7 +17,7 @@ from types import ModuleType
 
 from bench import growth, latency, memory, nexmark, scale, startup, throughput, tpch
 from bench.machine import commit, load_average, machine, versions
-from bench.pages import Report, read_reports, write_pages, write_report
+from bench.pages import Report, read_reports, tables, write_pages, write_report
 from bench.report import Result
 from bench.series import Outcome, estimates, in_own_process, run_series, summary
 
@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.name == "all":
         return _all(options)
     report = _measured(options.name, options)
-    for result in report.results:
-        print(result.table(), flush=True)
+    for _, text in tables(report):
+        print(f"{text}\n", flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps(report.to_json()), encoding="utf-8")
     if options.write:

@@ -17,7 +17,16 @@ from bench.picture import draw
 from bench.report import Result, result_from_json, result_to_json, shown
 from bench.sketch import Sketch
 
-__all__ = ["FOLDER", "Report", "index_page", "read_reports", "report_page", "write_pages", "write_report"]
+__all__ = [
+    "FOLDER",
+    "Report",
+    "index_page",
+    "read_reports",
+    "report_page",
+    "tables",
+    "write_pages",
+    "write_report",
+]
 
 FOLDER = Path(__file__).parent.parent / "docs" / "benchmarks"
 
@@ -105,14 +114,23 @@ def report_page(report: Report) -> str:
     lines.append("")
     for name in pictures(report):
         lines += [f"![{name.removesuffix('.svg')}]({name})", ""]
-    tables: list[Sequence[Mapping[str, object]]] = []
-    for result in report.results:
-        if result.rows in tables and not result.spread:
-            continue  # one table may have several goals
-        tables.append(result.rows)
-        lines += [f"## {result.name}", "", result.table().rstrip(), ""]
+    lines += [line for name, text in tables(report) for line in (f"## {name}", "", text, "")]
     lines += ["## Where and when", "", *(f"- {name}: {value}" for name, value in _where(report)), ""]
     return "\n".join(lines)
+
+
+def tables(report: Report) -> list[tuple[str, str]]:
+    """Names and texts of the results' tables. One that several goals share is shown once."""
+    found: list[tuple[str, str]] = []
+    shared: list[Sequence[Mapping[str, object]]] = []
+    for result in report.results:
+        if result.rows not in shared:
+            shared.append(result.rows)
+            found.append((result.name, result.table().rstrip()))
+        elif result.spread:
+            name, text = found[-1]
+            found[-1] = (name, f"{text}\n\n{result.spread_line()}")
+    return found
 
 
 def _where(report: Report) -> list[tuple[str, str]]:

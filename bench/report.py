@@ -63,10 +63,12 @@ class Result:
 
     def _below(self) -> list[str]:
         lines = ["", *(f"- {note}" for note in self.notes)] if self.notes else []
-        if self.spread:
-            told = ", ".join(f"{name} {shown(value)}" for name, value in self.spread.items())
-            lines += ["", f"{self.name} over repeated runs: {told}"]
-        return lines
+        return [*lines, "", self.spread_line()] if self.spread else lines
+
+    def spread_line(self) -> str:
+        """How far the figure moved."""
+        told = ", ".join(f"{name} {shown(value)}" for name, value in self.spread.items())
+        return f"{self.name} over repeated runs: {told}"
 
     def picture(self) -> Sketch | None:
         """What there is to see: the benchmark's own sketch, or bars of the first ratio in the rows."""
