@@ -91,7 +91,7 @@ def _steps(
                 changes = (changed_lines(rng, contents, size) for _ in range(warm_up + count))
                 timed = np.array([_one(run, rows, PAUSE_S[pace]) for rows in changes])[warm_up:] * 1e3
                 yield Times(view.name, size, pace, timed[:, 1], timed[:, 0])
-                print(f"  {view.name}, {size:,} rows, {pace}: {np.median(timed[:, 1]):.1f} ms", flush=True)
+                print(f"  {view.name}, {_counted(size)}, {pace}: {np.median(timed[:, 1]):.1f} ms", flush=True)
             if not run.verify(view.name):
                 raise SystemExit(f"view {view.name} differs from what Spark computes")
             run.kill()
@@ -156,10 +156,12 @@ def _percentiles(times: Millis) -> dict[str, float]:
     }
 
 
+def _counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
+
+
 def _sketch(what: str, times: Sequence[Times], beside: Mapping[str, Millis]) -> Ranges:
-    labelled = [
-        (f"{TITLES[t.view]}: {t.size:,} {'row' if t.size == 1 else 'rows'}, {t.pace}", t.steps) for t in times
-    ]
+    labelled = [(f"{TITLES[t.view]}: {_counted(t.size)}, {t.pace}", t.steps) for t in times]
     labelled += [(f"Spark, beside them: {name}", found) for name, found in beside.items()]
     ranges = [
         Range(label, *map(float, np.percentile(found, (1, 10, 50, 90, 99)))) for label, found in labelled
