@@ -148,14 +148,13 @@ def _where(report: Report) -> list[tuple[str, str]]:
 
 def index_page(reports: Sequence[Report]) -> str:
     """All goals, and below them the pictures."""
-    lines = [_INDEX_HEAD, "| goal | figure | | measured | report |", "|---|---|---|---|---|"]
+    lines = [_INDEX_HEAD, "| | what | goal | figure | | date | report |", "|---|---|---|---|---|---|---|"]
     for report in reports:
         for result in report.results:
-            goal = f"{result.name}: {result.bound}"
-            verdict = "met" if result.met else "**missed**"
+            figure, verdict = f"{shown(result.figure)}{result.unit}", "met" if result.met else "**missed**"
             lines.append(
-                f"| {goal} | {shown(result.figure)}{result.unit} | {verdict} | {report.date[:10]} "
-                f"| [{report.benchmark}]({report.benchmark}.md) |"
+                f"| {result.name} | {shown(result.what)} | {result.bound} | {figure} | {verdict} "
+                f"| {report.date[:10]} | [{report.benchmark}]({report.benchmark}.md) |"
             )
     lines.append("")
     for report in reports:

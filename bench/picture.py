@@ -163,15 +163,16 @@ def _stacks(picture: Stacks) -> str:
     _legend(sheet, names, top - above - _TOP + 40)
     sheet.upright_grid(axis, top, bottom, picture.unit)
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
-    for row, (stack, whole) in enumerate(zip(picture.stacks, wholes, strict=True)):
+    for row, stack in enumerate(picture.stacks):
         y, before = top + row * _ROW, 0.0
         sheet.text(left - 10, y + 17, stack.label, anchor="end")
         for name, value in stack.parts.items():
             start, stop = axis.place(before), axis.place(before + value)
             sheet.box(start, y + 4, stop - start, _ROW - 8, colours[name])
             before += value
-        sheet.text(axis.place(whole) + 6, y + 17, number(whole))
     _goals(sheet, axis, picture.marks, top, bottom)
+    for row, whole in enumerate(wholes):
+        sheet.text(axis.place(whole) + 6, top + row * _ROW + 17, number(whole))
     return sheet.svg(picture.title)
 
 

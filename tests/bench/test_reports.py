@@ -118,9 +118,12 @@ def test_a_page_tells_figures_spread_machine_load_versions_commit_and_date() -> 
 
 def test_the_index_lists_every_goal_with_a_link_and_all_pictures() -> None:
     page = index_page([_report(), _report("other", SLOWEST)])
-    assert "| toy: at least 50x Spark | 5.50x Spark | **missed** | 2026-01-02 | [toy](toy.md) |" in page
     assert (
-        "| toy-slowest: at least 0.25x Spark | 0.50x Spark | met | 2026-01-02 | [other](other.md) |" in page
+        "| toy | A toy | at least 50x Spark | 5.50x Spark | **missed** | 2026-01-02 | [toy](toy.md) |" in page
+    )
+    assert (
+        "| toy-slowest | A toy | at least 0.25x Spark | 0.50x Spark | met | 2026-01-02 | [other](other.md) |"
+        in page
     )
     assert "![toy](toy.svg)" in page and "![other](other.svg)" in page
 
