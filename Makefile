@@ -43,8 +43,9 @@ bench-peers: setup ## make the environments of the systems we measure ourselves 
 		artifacts/peers/$$peer/bin/python -m pip install --quiet --disable-pip-version-check $$peer pyarrow; \
 	done
 
-bench: setup ## measure against the goals (all of them, or NAME=…)
-	$(BIN)/python -m bench $(or $(NAME),all)
+bench: setup ## measure against the goals (all of them, or NAME=…); ARGS=--write renews docs/benchmarks
+	@[ -x $(BIN)/tpcgen-cli ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m bench $(or $(NAME),all) $(ARGS)
 
 sql-coverage: setup ## write docs/sql-coverage.md and docs/sql-refused.md from the tests that prove them
 	$(BIN)/python -m scripts.sql_coverage

@@ -7,15 +7,32 @@ Exits 1 where a goal is missed. ``python -m bench`` alone lists what there is; `
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from types import ModuleType
 
-from bench import growth, latency, nexmark, throughput, tpch
-from bench.report import Result, write_report
+from bench import growth, latency, memory, nexmark, scale, startup, throughput, tpch
+from bench.machine import commit, load_average, machine, versions
+from bench.pages import Report, read_reports, tables, write_pages, write_report
+from bench.report import Result
+from bench.series import Outcome, estimates, in_own_process, run_series, summary
 
-MEASUREMENTS = {"growth": growth, "latency": latency, "throughput": throughput}
-CHECKS = {"tpch": tpch, "nexmark": nexmark}
+BENCHMARKS: dict[str, ModuleType] = {
+    "latency": latency,
+    "throughput": throughput,
+    "growth": growth,
+    "scale": scale,
+    "memory": memory,
+    "startup": startup,
+    "tpch": tpch,
+    "nexmark": nexmark,
+}
+IN_ALL: dict[str, Sequence[str]] = {"nexmark": ["--check"]}
+"""Options in ``all`` for those that do not do without."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,48 +42,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.name is None:
         parser.print_help()
         return 0
-    chosen = MEASUREMENTS if options.name == "all" else {options.name: (MEASUREMENTS | CHECKS)[options.name]}
-    results: list[Result] = []
-    for number, (name, benchmark) in enumerate(chosen.items(), 1):
-        if len(chosen) > 1:
-            print(f"[{number}/{len(chosen)}] {name}", flush=True)
-        found = _run(benchmark, options if options.name == name else _defaults(benchmark))
-        for result in found:
-            print(result.table(), flush=True)
-        results += found
+    if options.name == "pages":
+        write_pages()
+        return 0
+    if options.name == "all":
+        return _all(options)
+    report = _measured(options.name, options)
+    for _, text in tables(report):
+        print(f"{text}\n", flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps(report.to_json()), encoding="utf-8")
     if options.write:
-        for result in results:
-            print(f"written: {write_report(result)}")
-    for result in results:
+        print(f"written: {write_report(report)}")
+    for result in report.results:
         print(result.verdict())
-    return 0 if all(result.met for result in results) else 1
+    return 0 if all(result.met for result in report.results) else 1
 
 
-def _run(benchmark: ModuleType, options: argparse.Namespace) -> list[Result]:
+def _all(options: argparse.Namespace) -> int:
+    def run_one(name: str) -> Outcome:
+        outcome = in_own_process(name, IN_ALL.get(name, ()))
+        if options.write and isinstance(outcome, Report):
+            print(f"written: {write_report(outcome)}", flush=True)
+        return outcome
+
+    lines, well = summary(run_series(estimates(BENCHMARKS, read_reports()), run_one))
+    print("\n".join(lines))
+    return 0 if well else 1
+
+
+def _measured(name: str, options: argparse.Namespace) -> Report:
+    benchmark, before, started = BENCHMARKS[name], load_average(), time.monotonic()
     found = benchmark.run(options)
-    return [found] if isinstance(found, Result) else list(found)
+    return Report(
+        benchmark=name,
+        about=_about(benchmark),
+        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        seconds=round(time.monotonic() - started, 1),
+        commit=commit(),
+        machine=machine(),
+        versions=versions(),
+        load={"start": before, "end": load_average()},
+        results=[found] if isinstance(found, Result) else list(found),
+    )
+
+
+def _about(benchmark: ModuleType) -> str:
+    return (benchmark.__doc__ or "").strip().splitlines()[0]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     names = parser.add_subparsers(dest="name", metavar="NAME", title="benchmarks")
-    for name, benchmark in (MEASUREMENTS | CHECKS).items():
-        about = (benchmark.__doc__ or "").strip()
-        own = names.add_parser(name, help=about.splitlines()[0], description=about)
+    for name, benchmark in BENCHMARKS.items():
+        own = names.add_parser(name, help=_about(benchmark), description=benchmark.__doc__)
         _add_write(own)
+        own.add_argument("--json", type=Path, metavar="FILE", help="also write the figures into this file")
         benchmark.add_arguments(own)
-    _add_write(names.add_parser("all", help="every measurement, each with its default options"))
+    _add_write(names.add_parser("all", help="every benchmark, each with its default options"))
+    names.add_parser("pages", help="write the pages under docs/benchmarks/ again from their figures")
     return parser
 
 
-def _defaults(benchmark: ModuleType) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    benchmark.add_arguments(parser)
-    return parser.parse_args([])
-
-
 def _add_write(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--write", action="store_true", help="also write the figures under docs/benchmarks/")
+    parser.add_argument("--write", action="store_true", help="also renew the report under docs/benchmarks/")
 
 
 if __name__ == "__main__":

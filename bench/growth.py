@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,15 @@ import pyarrow as pa
 
 import penstock as ps
 from bench.report import Result
+from bench.sketch import Line, Lines, Mark
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 CHUNK = 500_000
 STEPS = 41
 WARM_UP = 10
-GOAL = 2.0
+GOAL = 1.5
+MINUTES = 3.0
+WHAT = "Step of 1,000 changed rows through a join and a grouped sum, by rows stored"
 
 SCRIPT = """
 CREATE TABLE customers (id BIGINT PRIMARY KEY, region INT);
@@ -45,12 +49,20 @@ def run(_: argparse.Namespace) -> Result:
     ratio = rows[-1]["step ms (median)"] / rows[0]["step ms (median)"]
     return Result(
         "growth",
-        "Step of 1,000 changed rows through a join and a grouped sum, by rows stored",
+        WHAT,
         ratio,
         GOAL,
         "x",
         rows,
+        sketch=sketch(rows, GOAL),
     )
+
+
+def sketch(rows: Sequence[Mapping[str, float]], goal: float) -> Lines:
+    """The picture: step times by rows stored, and the goal as a multiple of the first."""
+    points = [(row["rows"], row["step ms (median)"], row["p10"], row["p90"]) for row in rows]
+    mark = Mark(goal * points[0][1], f"goal: at most {goal:g} times the first")
+    return Lines(WHAT, "rows stored", "milliseconds: median, p10 to p90", [Line("step", points)], [mark])
 
 
 def _measure(size: int, folder: Path) -> dict[str, float]:

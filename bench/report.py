@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
+from typing import Any
 
-__all__ = ["Result", "write_report"]
+import numpy as np
 
-_FOLDER = Path(__file__).parent.parent / "docs" / "benchmarks"
+from bench.sketch import Bar, Bars, Mark, Sketch, sketch_from_json, sketch_to_json
+
+__all__ = ["Result", "result_from_json", "result_to_json", "shown", "spread"]
 
 
 @dataclass(frozen=True)
 class Result:
-    """``figure`` is compared with ``goal``: at most it, or with ``at_least`` at least it."""
+    """``figure`` is compared with ``goal``: at most it, or with ``at_least`` at least it.
+
+    ``spread`` tells how far the figure itself moved over repeated runs (see :func:`spread`), ``sketch`` what
+    the picture of the report shows; without one it shows a ratio of the rows, if they have one.
+    """
 
     name: str
     what: str
@@ -29,65 +29,110 @@ class Result:
     rows: Sequence[Mapping[str, object]]
     at_least: bool = False
     notes: Sequence[str] = field(default_factory=tuple)
+    spread: Mapping[str, float] = field(default_factory=dict)
+    sketch: Sketch | None = None
 
     @property
     def met(self) -> bool:
         """Whether the goal was reached."""
         return self.figure >= self.goal if self.at_least else self.figure <= self.goal
 
+    @property
+    def bound(self) -> str:
+        """The goal in words."""
+        return f"{'at least' if self.at_least else 'at most'} {self.goal:g}{self.unit}"
+
     def verdict(self) -> str:
         """The closing line."""
-        bound = "at least" if self.at_least else "at most"
         missed = "" if self.met else " MISSED"
-        return (
-            f"{self.name}: {_shown(self.figure)}{self.unit} (goal {bound} {self.goal:g}{self.unit}){missed}"
-        )
+        return f"{self.name}: {shown(self.figure)}{self.unit} (goal {self.bound}){missed}"
 
     def table(self) -> str:
         """The rows as a Markdown table."""
+        if not self.rows:
+            return "\n".join([self.what, "", *self._below(), ""])
         columns = list(self.rows[0])
-        cells = [columns, *([_shown(row[c]) for c in columns] for row in self.rows)]
+        cells = [columns, *([shown(row[c]) for c in columns] for row in self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
         lines = [
             "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
             for row in cells
         ]
         lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-        return "\n".join([self.what, "", *lines, *(f"- {note}" for note in self.notes), ""])
+        return "\n".join([self.what, "", *lines, *self._below(), ""])
+
+    def _below(self) -> list[str]:
+        lines = ["", *(f"- {note}" for note in self.notes)] if self.notes else []
+        return [*lines, "", self.spread_line()] if self.spread else lines
+
+    def spread_line(self) -> str:
+        """How far the figure moved."""
+        told = ", ".join(f"{name} {shown(value)}" for name, value in self.spread.items())
+        return f"{self.name} over repeated runs: {told}"
+
+    def picture(self) -> Sketch | None:
+        """What there is to see: the benchmark's own sketch, or bars of the first ratio in the rows."""
+        if self.sketch is not None or not self.rows:
+            return self.sketch
+        label, *others = self.rows[0]
+        ratios = [name for name in others if name == "ratio" or name.startswith("x ")]
+        ratio = self.unit.strip() if self.unit.strip() in ratios else next(iter(ratios), None)
+        if ratio is None:
+            return None
+        bars = [
+            Bar(str(row[label]), float(value), value >= 1)
+            for row in self.rows
+            if isinstance(value := row[ratio], int | float)
+        ]
+        mark = [Mark(self.goal, f"{self.name}: {self.bound}")]
+        unit = self.unit if ratio == "ratio" else ratio
+        return Bars(self.what, f"times {unit.removeprefix('x ')}", bars, mark, log=True) if bars else None
 
 
-def _shown(value: object) -> str:
-    return (
-        f"{value:,.2f}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
+def shown(value: object) -> str:
+    """A cell of a Markdown table."""
+    match value:
+        case float():
+            return f"{value:,.2f}" if abs(value) >= 0.1 or value == 0 else f"{value:.4f}"
+        case bool():
+            return str(value)
+        case int():
+            return f"{value:,}"
+    return " ".join(str(value).split()).replace("|", "\\|")
 
 
-def write_report(result: Result) -> Path:
-    """Writes figures (JSON) and the table (Markdown) of one run; returns the Markdown file."""
-    _FOLDER.mkdir(parents=True, exist_ok=True)
-    machine = {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": _commit(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("pyspark", "pyarrow", "numpy")},
+def spread(values: Sequence[float] | np.ndarray) -> dict[str, float]:
+    """How repeated runs are spread: the extremes of a few, percentiles of many."""
+    if len(values) < 20:
+        return {
+            "min": float(np.min(values)),
+            "median": float(np.median(values)),
+            "max": float(np.max(values)),
+        }
+    p10, p50, p90 = np.percentile(values, (10, 50, 90))
+    return {"p10": float(p10), "median": float(p50), "p90": float(p90)}
+
+
+def result_to_json(result: Result) -> dict[str, Any]:
+    """As plain data."""
+    sketch = result.picture()
+    return {
+        "name": result.name,
+        "what": result.what,
+        "figure": result.figure,
+        "goal": result.goal,
+        "at_least": result.at_least,
+        "unit": result.unit,
+        "met": result.met,
+        "spread": dict(result.spread),
+        "notes": list(result.notes),
+        "rows": [dict(row) for row in result.rows],
+        "sketch": None if sketch is None else sketch_to_json(sketch),
     }
-    figures = {"name": result.name, "figure": result.figure, "goal": result.goal, "machine": machine}
-    (_FOLDER / f"{result.name}.json").write_text(
-        json.dumps({**figures, "rows": [dict(row) for row in result.rows]}, indent=2) + "\n"
-    )
-    described = ", ".join(f"{key} {value}" for key, value in machine.items())
-    page = _FOLDER / f"{result.name}.md"
-    page.write_text(f"# {result.name}\n\n{result.table()}\n{result.verdict()}\n\nMeasured on: {described}.\n")
-    return page
 
 
-def _commit() -> str:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
-    )
-    return done.stdout.strip() or "unknown"
+def result_from_json(stored: Mapping[str, Any]) -> Result:
+    """What :func:`result_to_json` made."""
+    plain = {key: value for key, value in stored.items() if key not in ("met", "sketch")}
+    sketch = stored["sketch"]
+    return Result(**plain, sketch=None if sketch is None else sketch_from_json(sketch))

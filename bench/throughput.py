@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +21,16 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
-from bench.report import Result
+from bench.report import Result, spread
+from bench.sketch import Bar, Bars, Mark
 
 ROWS = 400_000
 GROUPS = 100_000
 FILES = 16
 WARM_UP = 5
 GOAL = 8.0
+MINUTES = 1.0
+WHAT = f"Steps of {ROWS:,} rows, grouped sum and count over {GROUPS:,} groups, from Parquet"
 
 SCRIPT = """
 CREATE TABLE events (k BIGINT, amount BIGINT) TBLPROPERTIES ('appendOnly' = 'true');
@@ -52,19 +57,31 @@ def run(_: argparse.Namespace) -> Result:
             "system": system,
             "rows/s": int(ROWS / np.median(times)),
             "step ms (median)": float(np.median(times) * 1e3),
+            "p10": float(np.percentile(times, 10) * 1e3),
             "p90": float(np.percentile(times, 90) * 1e3),
         }
         for system, times in (("Penstock", ours), ("Structured Streaming", theirs))
     ]
     return Result(
         "throughput",
-        f"Steps of {ROWS:,} rows, grouped sum and count over {GROUPS:,} groups, from Parquet",
+        WHAT,
         float(np.median(theirs) / np.median(ours)),
         GOAL,
         "x",
         rows,
         at_least=True,
+        spread=spread(np.median(theirs) / ours),
+        sketch=sketch(rows),
     )
+
+
+def sketch(rows: Sequence[Mapping[str, Any]]) -> Bars:
+    """The picture: rows per second, and the goal as a multiple of Structured Streaming's."""
+    goal = GOAL * rows[-1]["rows/s"]
+    bars = [Bar(row["system"], row["rows/s"], row["rows/s"] >= goal) for row in rows[:-1]]
+    bars.append(Bar(rows[-1]["system"], rows[-1]["rows/s"]))
+    mark = Mark(goal, f"goal: {GOAL:g} times Structured Streaming")
+    return Bars(WHAT, "rows per second", bars, [mark])
 
 
 def _write_files(folder: Path) -> list[Path]:

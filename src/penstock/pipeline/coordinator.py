@@ -156,6 +156,7 @@ class Coordinator:
                 "run": (ran - started) * 1000,
                 "log": (logged - ran) * 1000,
                 "commit": (ended - logged) * 1000 if due else 0.0,
+                "exchange": sum(reply.get("exchange_ms", 0.0) for reply in replies) / len(replies),
             },
             absent_keys={
                 name.removeprefix("absent_keys:"): count

@@ -12,8 +12,10 @@ __all__ = ["Status", "StepReport", "Verification", "VerifyReport"]
 class StepReport:
     """What one step did.
 
-    ``changed_rows`` counts rows inserted plus rows deleted in each view. ``absent_keys`` counts deletes, by
-    table, whose key was not there (they are ignored). ``committed`` says that the state up to this step is
+    ``changed_rows`` counts rows inserted plus rows deleted in each view. ``duration_ms`` has the whole
+    ``step``, its parts ``run``, ``log`` and ``commit``, and of the run the ``exchange``: how long a resident
+    worker, on average, was handing rows to its peers and waiting for theirs. ``absent_keys`` counts deletes,
+    by table, whose key was not there (they are ignored). ``committed`` says that the state up to this step is
     in a manifest; if not yet, the input log holds the step and a crash loses nothing either.
     """
 

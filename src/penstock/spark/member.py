@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -162,16 +163,19 @@ class _Member:
     def _step(self, header: Mapping[str, Any], inputs: Sequence[Message]) -> Reply:
         worker, sequence, last = self._worker, header["sequence"], self._crew.levels - 1
         level = first = header["first"]
+        exchanged_s = 0.0
         try:
             worker.begin(header["step"], inputs)
             inbox: list[Message] = []
             for level in range(first, self._crew.levels):
                 outgoing = worker.run_level(level, inbox)
                 if level < last:
+                    started = time.perf_counter()
                     inbox = self._exchange.swap(sequence, level, outgoing)
+                    exchanged_s += time.perf_counter() - started
                 elif outgoing:
                     raise PipelineError("the last level has nobody to send to; this is a defect of Penstock")
-            return {"result": worker.finish()}, ()
+            return {"result": worker.finish() | {"exchange_ms": round(exchanged_s * 1000, 3)}}, ()
         except Poisoned:
             worker.abort()
             return {"poisoned": True}, ()

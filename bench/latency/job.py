@@ -1,4 +1,4 @@
-"""How long does a small step take, beside an empty Spark job?
+"""A step beside an empty Spark job, in turns.
 
 100 changed rows through a three-way join and a grouped aggregate, resident workers, against a Spark job of
 one task that does nothing, alternating in the same run.
@@ -6,7 +6,6 @@ one task that does nothing, alternating in the same run.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 import penstock as ps
-from bench.report import Result
+from bench.report import Result, spread
+from bench.sketch import Bar, Bars, Mark
+
+__all__ = ["beside_a_job"]
 
 ROUNDS = 300
 WARM_UP = 50
@@ -32,11 +34,7 @@ CREATE MATERIALIZED VIEW revenue AS
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command line: none, so that figures can be compared."""
-
-
-def run(_: argparse.Namespace) -> list[Result]:
+def beside_a_job() -> list[Result]:
     """Two workers, the default, who exchange three times in a step; and one, as the job has one task."""
     return [_result(workers, name) for workers, name in ((1, "latency-one-worker"), (2, "latency"))]
 
@@ -44,18 +42,34 @@ def run(_: argparse.Namespace) -> list[Result]:
 def _result(workers: int, name: str) -> Result:
     steps, empty = _alternating(workers)
     rows = [
-        {"what": what, "p50 ms": float(np.median(times)), "p99 ms": float(np.percentile(times, 99))}
+        {
+            "what": what,
+            "p10 ms": float(np.percentile(times, 10)),
+            "p50 ms": float(np.median(times)),
+            "p90 ms": float(np.percentile(times, 90)),
+            "p99 ms": float(np.percentile(times, 99)),
+        }
         for what, times in (("step of 100 rows", steps), ("empty one-task Spark job", empty))
     ]
+    what = (
+        f"Step of 100 rows through a three-way join and an aggregate, workers: {workers}; an empty Spark job"
+    )
     return Result(
         name,
-        f"Step of 100 rows through a three-way join and an aggregate, workers: {workers}; an empty Spark job",
+        what,
         float(np.median(steps) / np.median(empty)),
         GOAL,
         "x",
         rows,
         notes=["the empty job is counted in the JVM, without a Python worker", "steps include their commits"],
+        spread=spread(steps / np.median(empty)),
+        sketch=_sketch(what, float(np.median(steps)), float(np.median(empty))),
     )
+
+
+def _sketch(what: str, step: float, job: float) -> Bars:
+    bars = [Bar("step of 100 rows", step, step <= GOAL * job), Bar("empty one-task Spark job", job)]
+    return Bars(what, "milliseconds (median)", bars, [Mark(GOAL * job, "goal: half of the job")])
 
 
 def _alternating(workers: int) -> tuple[np.ndarray, np.ndarray]:
