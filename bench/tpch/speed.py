@@ -5,6 +5,9 @@ their lines are refreshed (half new, half deleted) and the step is timed, commit
 same query from the same Parquet files in the same session, DuckDB from tables it holds in memory; both are
 timed after one run to warm up. The order of the two Spark sides alternates from view to view. In the end the
 view is compared with what Spark computes over the tables as they are, and its first answer with DuckDB's.
+
+Then all views live in one pipeline, which shares their tables and arrangements: its load is compared with what
+Spark takes to compute all answers once.
 """
 
 from __future__ import annotations
@@ -71,7 +74,15 @@ def run(arguments: argparse.Namespace) -> list[Result]:
             for side in sides if number % 2 else sides[::-1]:
                 side()
             print(f"  {query.name}: {_line(timing, shares)}", flush=True)
-    return _results(scale, shares, timings)
+        together = Timing()
+        for position in range(arguments.repeats):
+            together.spark.append(sum(timing.spark[position] for timing in timings.values()))
+            if all(timing.duckdb for timing in timings.values()):
+                together.duckdb.append(sum(timing.duckdb[position] for timing in timings.values()))
+        if len(chosen) > 1:
+            _penstock(spark, scale, contents, chosen, shares, arguments.repeats, together, Path(answers))
+            print(f"  all in one: {_line(together, shares)}", flush=True)
+    return _results(scale, shares, timings, together)
 
 
 def _line(timing: Timing, shares: Sequence[float]) -> str:
@@ -172,19 +183,11 @@ def _compare_first(run: ps.Run, chosen: Sequence[Query], answers: Path, timing: 
                 timing.note += f" differs from DuckDB: {found}"
 
 
-def _results(scale: float, shares: Sequence[float], timings: Mapping[str, Timing]) -> list[Result]:
+def _results(
+    scale: float, shares: Sequence[float], timings: Mapping[str, Timing], together: Timing
+) -> list[Result]:
     judged = 0.001 if 0.001 in shares else shares[0]
-    rows = []
-    for name, timing in timings.items():
-        ours = median(timing.refresh[judged])
-        row: dict[str, object] = {"view": name, "load s": timing.load}
-        row |= {f"{share:.2%} ms": median(timing.refresh[share]) * 1e3 for share in shares}
-        row |= {"min ms": min(timing.refresh[judged]) * 1e3, "max ms": max(timing.refresh[judged]) * 1e3}
-        row["Spark ms"] = median(timing.spark) * 1e3
-        row["x Spark"] = median(timing.spark) / ours
-        row["DuckDB ms"] = median(timing.duckdb) * 1e3 if timing.duckdb else timing.note or "-"
-        row["x DuckDB"] = median(timing.duckdb) / ours if timing.duckdb else "-"
-        rows.append(row)
+    rows = [_row(name, timing, shares, judged) for name, timing in timings.items()]
     title = f"TPC-H scale {scale:g}, each view alone, refresh of {judged:.2%} of the orders with their lines"
     over_spark = [float(str(row["x Spark"])) for row in rows]
     over_duckdb = [float(str(row["x DuckDB"])) for row in rows if row["x DuckDB"] != "-"]
@@ -196,4 +199,28 @@ def _results(scale: float, shares: Sequence[float], timings: Mapping[str, Timing
     if over_duckdb:
         figure = geometric_mean(over_duckdb)
         results.append(Result("tpch-duckdb", title, figure, GOALS["duckdb"], "x DuckDB", rows, True))
+    if together.refresh:
+        results.append(_load(scale, shares, judged, together))
     return results
+
+
+def _load(scale: float, shares: Sequence[float], judged: float, together: Timing) -> Result:
+    title = (
+        f"TPC-H scale {scale:g}, all views in one pipeline: its load, and Spark computing all answers once"
+    )
+    rows = [_row("all in one", together, shares, judged)]
+    notes = [together.note.strip()] if together.note else []
+    figure = together.load / median(together.spark)
+    return Result("tpch-load", title, figure, GOALS["load"], "x Spark", rows, notes=notes)
+
+
+def _row(name: str, timing: Timing, shares: Sequence[float], judged: float) -> dict[str, object]:
+    ours = median(timing.refresh[judged])
+    row: dict[str, object] = {"view": name, "load s": timing.load}
+    row |= {f"{share:.2%} ms": median(timing.refresh[share]) * 1e3 for share in shares}
+    row["min ms"], row["max ms"] = (f(timing.refresh[judged]) * 1e3 for f in (min, max))
+    row["Spark ms"] = median(timing.spark) * 1e3
+    row["x Spark"] = median(timing.spark) / ours
+    row["DuckDB ms"] = median(timing.duckdb) * 1e3 if timing.duckdb else timing.note or "-"
+    row["x DuckDB"] = median(timing.duckdb) / ours if timing.duckdb else "-"
+    return row
