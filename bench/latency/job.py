@@ -94,7 +94,7 @@ def _sketch(what: str, step: float, job: float, bare: float) -> Bars:
 
 
 def _alternating(workers: int) -> tuple[Millis, Millis, Millis]:
-    """Milliseconds of steps, of empty jobs, and of those in the JVM alone: one or the other after each step."""
+    """Milliseconds of steps, of empty jobs, and of jobs in the JVM alone, by turns after the steps."""
     rng = np.random.default_rng(7)
     with tempfile.TemporaryDirectory(prefix="penstock-latency-") as folder:
         pipe = ps.Pipeline("latency", storage=Path(folder), workers=workers)

@@ -6,8 +6,8 @@ same query from the same Parquet files in the same session, DuckDB from tables i
 timed after one run to warm up. The order of the two Spark sides alternates from view to view. In the end the
 view is compared with what Spark computes over the tables as they are, and its first answer with DuckDB's.
 
-Then all views live in one pipeline, which shares their tables and arrangements: its load is compared with what
-Spark takes to compute all answers once.
+Then all views live in one pipeline, which shares their tables and arrangements: its load is compared with
+what Spark takes to compute all answers once.
 """
 
 from __future__ import annotations
