@@ -29,6 +29,8 @@ def decode(text: bytes) -> object:
 
 
 def _check(value: object, where: str) -> None:
+    if isinstance(value, str | int | float):  # most of what there is, and quickly told
+        return
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
