@@ -32,6 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.trace.consolidate import consolidate
+from penstock.trace.directory import NO_DIRECTORY, Directory, directory_of
 from penstock.trace.order import Ordered, exact_rank
 from penstock.zset import Hashes, gather
 
@@ -72,6 +73,7 @@ class Batch:
     values: tuple[pa.Array, ...] = ()
     sums: Mapping[str, Weights] = field(default_factory=dict)
     ordered: Ordered = None
+    directory: Directory = field(default=NO_DIRECTORY, repr=False, compare=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     """What was computed from the rows and may be wanted again; a batch never changes."""
 
@@ -84,7 +86,7 @@ class Batch:
         words = [self.order, self.key_lo, self.weights, *self.sums.values()]
         if self.row_lo is not None:
             words.append(self.row_lo)
-        return sum(column.nbytes for column in (*words, *self.values))
+        return sum(column.nbytes for column in (*words, self.directory.starts, *self.values))
 
     def slice(self, start: int, stop: int) -> Batch:
         """Rows ``start`` to ``stop``, sharing memory with this batch."""
@@ -162,7 +164,10 @@ def build_batch(
         assert rows is not None
     indices = pa.array(rows.first)
     taken = tuple(gather(column, indices) for column in values)
-    return Batch(rows.order, rows.key_lo, rows.row_lo, rows.weights, taken, rows.sums, ordered)
+    return Batch(
+        *(rows.order, rows.key_lo, rows.row_lo, rows.weights, taken, rows.sums, ordered),
+        directory=directory_of(rows.order),
+    )
 
 
 def _settle_ties(

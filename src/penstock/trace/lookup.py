@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words
+from penstock.trace.directory import NO_DIRECTORY, Directory
 from penstock.trace.search import add_found, exact_rows, fill_matches, find_ranges, match_counts
 from penstock.zset import Hashes
 
@@ -22,6 +23,7 @@ __all__ = ["Matches", "bounds_of", "expand", "lookup_rows", "lookup_sums"]
 Indices = NDArray[np.int64]
 
 _AT_ONCE = 1 << 20
+_FAR = 32  # rows between probes
 _NO_ROWS = np.empty(0, np.uint64)
 
 
@@ -40,7 +42,8 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
     A batch may come in several parts, so that however many rows match, few of them are held at a time."""
     first = np.empty(len(keys), np.int64)
     for batch in batches:
-        total = match_counts(batch.order, batch.key_lo, keys.hi, keys.lo, first)
+        where = _directory(batch, len(keys))
+        total = match_counts(batch.order, batch.key_lo, where.starts, where.scale, keys.hi, keys.lo, first)
         reached = np.zeros(2, np.int64)
         while total > 0:
             size = min(total, _AT_ONCE)
@@ -62,8 +65,11 @@ def lookup_sums(
     found = np.empty(len(keys), np.int64)
     for batch in batches:
         second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
+        where = _directory(batch, len(keys))
+        wanted = _NO_ROWS if rows is None else rows
         exact_rows(
-            batch.order, batch.key_lo, second, keys.hi, keys.lo, _NO_ROWS if rows is None else rows, found
+            *(batch.order, batch.key_lo, second, where.starts, where.scale),
+            *(keys.hi, keys.lo, wanted, found),
         )
         add_found(found, batch.weights, weights)
         for name, column in batch.sums.items():
@@ -71,6 +77,11 @@ def lookup_sums(
                 sums[name] = np.zeros(len(keys), np.int64)
             add_found(found, column, sums[name])
     return weights, sums
+
+
+def _directory(batch: Batch, probes: int) -> Directory:
+    """The batch's directory, if probes are so far apart that jumping is better than walking."""
+    return batch.directory if probes * _FAR <= len(batch) else NO_DIRECTORY
 
 
 def bounds_of(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:

@@ -2,7 +2,8 @@
 
 Probes usually come sorted, so each search starts where the last one ended and gallops: the distance doubles
 until it has gone too far, then halves. A probe below the one before it starts from the beginning. Cost of one
-probe: the logarithm of its distance from the last one.
+probe: the logarithm of its distance from the last one. A few probes of a large batch look into its directory
+(:mod:`.directory`) instead, which is given as its two arrays, empty if it is not to be used.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from penstock.zset.kernel import INT64S, NEW_INT64S, WORDS, Number, inlined, kernel
+from penstock.zset.kernel import INT32S, INT64S, NEW_INT64S, WORDS, Number, inlined, kernel
 
 __all__ = ["add_found", "exact_rows", "fill_matches", "find_ranges", "match_counts"]
 
 Words = NDArray[np.uint64]
 Indices = NDArray[np.int64]
+Starts = NDArray[np.int32]
 
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0x00000000FFFFFFFF)
@@ -43,6 +45,26 @@ def _first_at_least(order: Words, word: Number, start: Number) -> Number:
     return low
 
 
+@inlined
+def _seek(order: Words, word: Number, start: Number, starts: Starts, scale: Words) -> Number:
+    """The first place whose word is at least ``word``; with a directory, wherever the last probe was."""
+    if len(starts) == 0:
+        return _first_at_least(order, word, start)
+    if word <= scale[0]:
+        return np.int64(0)
+    its = (word - scale[0]) >> scale[1]
+    if its >= np.uint64(len(starts) - 1):
+        return np.int64(len(order))
+    low, high = np.int64(starts[its]), np.int64(starts[its + np.uint64(1)])
+    while low < high:
+        middle = (low + high) >> 1
+        if order[middle] < word:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @kernel(types.void(WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S))
 def find_ranges(order: Words, low: Words, high: Words, start: Indices, stop: Indices) -> None:
     """First and one-past-last place of each range of words, both ends of which belong to it."""
@@ -60,8 +82,10 @@ def find_ranges(order: Words, low: Words, high: Words, start: Indices, stop: Ind
         stop[i] = end
 
 
-@kernel(types.int64(WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
-def match_counts(order: Words, key_lo: Words, hi: Words, lo: Words, first: Indices) -> int:
+@kernel(types.int64(WORDS, WORDS, INT32S, WORDS, WORDS, WORDS, NEW_INT64S))
+def match_counts(
+    order: Words, key_lo: Words, starts: Starts, scale: Words, hi: Words, lo: Words, first: Indices
+) -> int:
     """How many rows have the key of a probe, over all probes; and for each where its key's run starts."""
     at = 0
     total = 0
@@ -69,7 +93,7 @@ def match_counts(order: Words, key_lo: Words, hi: Words, lo: Words, first: Indic
         low, high = hi[i] & _HIGH, hi[i] | _LOW
         if i > 0 and low < hi[i - 1] & _HIGH:
             at = 0
-        at = _first_at_least(order, low, at)
+        at = _seek(order, low, at, starts, scale)
         first[i] = at
         row = at
         while row < len(order) and order[row] <= high:
@@ -115,16 +139,24 @@ def fill_matches(
     return filled
 
 
-@kernel(types.void(WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
+@kernel(types.void(WORDS, WORDS, WORDS, INT32S, WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
 def exact_rows(
-    order: Words, key_lo: Words, row_lo: Words, hi: Words, lo: Words, rows: Words, found: Indices
+    order: Words,
+    key_lo: Words,
+    row_lo: Words,
+    starts: Starts,
+    scale: Words,
+    hi: Words,
+    lo: Words,
+    rows: Words,
+    found: Indices,
 ) -> None:
     """The row of each probe, or -1: its word is ``hi``, its second lanes ``lo`` and, if given, ``rows``."""
     at = 0
     for i in range(len(hi)):
         if i > 0 and hi[i] < hi[i - 1]:
             at = 0
-        at = _first_at_least(order, hi[i], at)
+        at = _seek(order, hi[i], at, starts, scale)
         found[i] = _NOTHING
         row = at
         while row < len(order) and order[row] == hi[i]:
