@@ -10,21 +10,30 @@ from bench.tpch import speed
 from bench.tpch.data import generated, queries, tables
 from bench.tpch.refresh import Refresh, first_load
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["MINUTES", "add_arguments", "run"]
+
+MINUTES = 40.0
+SCALE, CHECKED_SCALE = 1.0, 0.01
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command line."""
     add_check_arguments(parser, required=False)
+    shares = "0.0001,0.001,0.01,0.1"
     parser.add_argument(
-        "--refresh", default="0.001", help="shares of the orders that change, as in 0.0001,0.001,0.01,0.1"
+        "--refresh", default=shares, help=f"shares of the orders that change (default {shares})"
     )
     parser.add_argument("--repeats", type=int, default=5, help="timed runs of everything (default 5)")
-    parser.add_argument("--scale", type=float, default=0.01, help="TPC-H's scale factor (default 0.01)")
+    parser.add_argument(
+        "--scale",
+        type=float,
+        help=f"TPC-H's scale factor (default {SCALE:g}, with --check {CHECKED_SCALE:g})",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Result | list[Result]:
     """Checks all views, or measures them."""
+    arguments.scale = arguments.scale or (CHECKED_SCALE if arguments.check else SCALE)
     if not arguments.check:
         return speed.run(arguments)
     spark = session(arguments)
