@@ -81,12 +81,16 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line, parse_float=Decimal)
 
 
+def _names(theirs: Sequence[str], schema: pa.Schema) -> dict[str, str]:
+    """Their name of each of our columns: the same, or, as some words are reserved, the next that is left."""
+    left = iter([name for name in theirs if name not in schema.names])
+    return {name: name if name in theirs else next(left) for name in schema.names}
+
+
 def _table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Rows by the position of their columns, as peers may have other names for them."""
-    names = list(rows[0]) if rows else schema.names
+    names = _names(list(rows[0]) if rows else schema.names, schema)
     columns = {
-        field.name: _fitted(_column([row[name] for row in rows]), field.type)
-        for name, field in zip(names, schema, strict=True)
+        field.name: _fitted(_column([row[names[field.name]] for row in rows]), field.type) for field in schema
     }
     return pa.table(columns, schema=schema)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pathway as pw
 
 SECOND = 1_000_000
-Table = Any  # columns are attributes that no type checker knows
+Table = Any  # its columns are attributes
 RANKS = ((0, 10_000), (10_000, 1_000_000), (1_000_000, 2**62))
 
 
@@ -44,11 +44,15 @@ def _expanded(auction: Table, bid: Table) -> tuple[Table, Table]:
     )
 
 
+def _in_time(joined: Table) -> Table:
+    return joined.filter((joined.bid_time >= joined.auction_time) & (joined.bid_time <= joined.expires))
+
+
 def _winning(auction: Table, bid: Table) -> Table:
     """Of each auction the highest bid made while it was open, and of those the first."""
     a, b = _expanded(auction, bid)
-    joined = a.join(b, a.ident == b.auction).select(*a, *b.without(b.channel, b.url))
-    valid = joined.filter((joined.bid_time >= joined.auction_time) & (joined.bid_time <= joined.expires))
+    b = b.without(b.channel, b.url)
+    valid = _in_time(a.join(b, a.ident == b.auction).select(*a, *b))
     best = valid.groupby(valid.ident).reduce(
         row=pw.reducers.argmax(pw.make_tuple(valid.price, -valid.bid_time))
     )
@@ -56,16 +60,9 @@ def _winning(auction: Table, bid: Table) -> Table:
 
 
 def q04(auction: Table, bid: Table) -> Table:
-    a, b = auction, bid
-    joined = a.join(b, a.ident == b.auction).select(
-        ident=a.ident,
-        category=a.category,
-        price=b.price,
-        at=b.date_time,
-        opened=a.date_time,
-        closed=a.expires,
-    )
-    valid = joined.filter((joined.at >= joined.opened) & (joined.at <= joined.closed))
+    a, b = _expanded(auction, bid)
+    columns = (a.ident, a.category, a.auction_time, a.expires, b.price, b.bid_time)
+    valid = _in_time(a.join(b, a.ident == b.auction).select(*columns))
     final = valid.groupby(valid.ident, valid.category).reduce(
         valid.category, final=pw.reducers.max(valid.price)
     )
@@ -135,11 +132,7 @@ def _format(time: Any, pattern: str) -> Any:
 
 def q10(bid: Table) -> Table:
     return bid.select(
-        bid.auction,
-        bid.bidder,
-        bid.price,
-        bid.date_time,
-        bid.extra,
+        *bid.without(bid.channel, bid.url),
         day=_format(bid.date_time, "%Y-%m-%d"),
         minute=_format(bid.date_time, "%H:%M"),
     )
@@ -191,20 +184,19 @@ def q14(bid: Table) -> Table:
     )
 
 
-def _ranked(bid: Table) -> Table:
-    """Bids with a column per price range: whether it is in it, and bidder and auction if so, else -1."""
+def _ranked(bid: Table, *columns: str) -> Table:
+    """Bids with columns for each price range: whether it is in it, and if so each of ``columns``, else -1."""
     more: dict[str, Any] = {}
     for rank, (low, high) in enumerate(RANKS, 1):
         inside = (bid.price >= low) & (bid.price < high)
         more[f"in{rank}"] = pw.if_else(inside, 1, 0)
-        more[f"bidder{rank}"] = pw.if_else(inside, bid.bidder, -1)
-        more[f"auction{rank}"] = pw.if_else(inside, bid.auction, -1)
+        for column in columns:
+            more[f"{column}{rank}"] = pw.if_else(inside, bid[column], -1)
     return bid.with_columns(day=_format(bid.date_time, "%Y-%m-%d"), **more)
 
 
 def _bids(b: Table) -> dict[str, Any]:
-    ranks = {f"rank{rank}_bids": pw.reducers.sum(b[f"in{rank}"]) for rank in (1, 2, 3)}
-    return {"total_bids": pw.reducers.count(), **ranks}
+    return {f"rank{rank}_bids": pw.reducers.sum(b[f"in{rank}"]) for rank in (1, 2, 3)}
 
 
 def _distinct(b: Table) -> dict[str, Any]:
@@ -219,14 +211,19 @@ def _distinct(b: Table) -> dict[str, Any]:
 
 
 def q15(bid: Table) -> Table:
-    b = _ranked(bid)
-    return b.groupby(b.day).reduce(b.day, **_bids(b), **_distinct(b))
+    b = _ranked(bid, "bidder", "auction")
+    return b.groupby(b.day).reduce(b.day, total_bids=pw.reducers.count(), **_bids(b), **_distinct(b))
 
 
 def q16(bid: Table) -> Table:
-    b = _ranked(bid).with_columns(minute=_format(pw.this.date_time, "%H:%M"))
+    b = _ranked(bid, "bidder", "auction").with_columns(minute=_format(pw.this.date_time, "%H:%M"))
     return b.groupby(b.channel, b.day).reduce(
-        b.channel, b.day, minute=pw.reducers.max(b.minute), **_bids(b), **_distinct(b)
+        b.channel,
+        b.day,
+        minute=pw.reducers.max(b.minute),
+        total_bids=pw.reducers.count(),
+        **_bids(b),
+        **_distinct(b),
     )
 
 
@@ -235,6 +232,7 @@ def q17(bid: Table) -> Table:
     return b.groupby(b.auction, b.day).reduce(
         b.auction,
         b.day,
+        total_bids=pw.reducers.count(),
         **_bids(b),
         min_price=pw.reducers.min(b.price),
         max_price=pw.reducers.max(b.price),
@@ -273,7 +271,7 @@ def q20(bid: Table, auction: Table) -> Table:
         b.url,
         b.bid_time,
         b.bid_extra,
-        *a.without(a.ident),
+        *(a[name] for name in a.column_names() if name != "ident"),
     )
 
 
@@ -284,14 +282,11 @@ def q21(bid: Table) -> Table:
     ident = pw.if_else(b.at >= 0, rest, "")
     for number, name in enumerate(("apple", "google", "facebook", "baidu")):
         ident = pw.if_else(b.lower == name, str(number), ident)
-    b = b.with_columns(channel_id=ident)
-    return b.filter(b.channel_id != "").select(
-        pw.this.auction, pw.this.bidder, pw.this.price, pw.this.channel, pw.this.channel_id
-    )
+    b = bid.select(bid.auction, bid.bidder, bid.price, bid.channel, channel_id=ident)
+    return b.filter(b.channel_id != "")
 
 
-def q22(bid: Table) -> Table:
-    # There is no split, but the slashes can be found one after the other.
+def q22(bid: Table) -> Table:  # there is no split, but the slashes can be found one after the other
     b = bid.with_columns(first=bid.url.str.find("/", len("https://")) + 1)
     b = b.with_columns(second=b.url.str.find("/", b.first) + 1)
     b = b.with_columns(third=b.url.str.find("/", b.second) + 1)

@@ -40,6 +40,7 @@ def session(request: dict[str, Any]) -> SparkSession:
         .config("spark.driver.memory", request["heap"])
         .config("spark.sql.shuffle.partitions", threads)
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
     )
