@@ -3,7 +3,7 @@
 Every query runs alone, in each system in a process of its own, over the same events in files; the order of
 the systems changes from query to query. What counts is the slope between two sizes of input, ``(N2 - N1) /
 (t2 - t1)``, so that starting up, compiling and warming up drop out; where the larger input took no longer
-it is ``N2 / t2``, marked with ``~``. CPU time is the difference between the two sizes too, memory is the
+it is ``N2 / t2``, and a note says so. CPU time is the difference between the two sizes too, memory is the
 peak with the larger one. Final answers are compared with ours on the smaller input, in a run that is not
 timed.
 """
@@ -26,7 +26,7 @@ from bench.nexmark.data import queries
 from bench.nexmark.files import GROUP, Files, written
 from bench.nexmark.systems import PEER_SYSTEMS, THREADS, Penstock, System
 from bench.peers import PeerMissingError
-from bench.peers.watch import PeerFailedError, Watched
+from bench.peers.watch import PeerFailedError, PeerTimeoutError, Watched
 from bench.report import Result
 
 __all__ = ["Measured", "add_speed_arguments", "results", "run", "slope"]
@@ -135,7 +135,7 @@ def _timed_or_failed(system: System, query: str, inputs: Inputs) -> Measured:
 
 
 def _timed(system: System, query: str, inputs: Inputs) -> Measured:
-    """Tries all variants on the smaller input, and the fastest on the larger."""
+    """Tries all variants on the smaller input, and the fastest that can on the larger."""
 
     def runs(variant: str, size: int) -> list[Watched]:
         files = inputs.files(system, size)
@@ -144,23 +144,29 @@ def _timed(system: System, query: str, inputs: Inputs) -> Measured:
         ]
 
     tried: dict[str, list[Watched]] = {}
-    problem: PeerFailedError | None = None
+    problems: list[PeerFailedError] = []
     for variant in system.variants(query):
         try:
             tried[variant] = runs(variant, inputs.small)
         except PeerFailedError as failed:
-            problem = problem or failed
-    if not tried:
-        assert problem is not None
-        raise problem
-    best = min(tried, key=lambda variant: _seconds(tried[variant]))
-    large = runs(best, inputs.large)
-    rate, estimated = slope(inputs.small, _seconds(tried[best]), inputs.large, _seconds(large))
+            problems.append(failed)
+    for variant in sorted(tried, key=lambda variant: _seconds(tried[variant])):
+        try:
+            return _slope_of(variant, tried[variant], runs(variant, inputs.large), inputs)
+        except PeerTimeoutError:
+            raise  # the others are slower
+        except PeerFailedError as failed:
+            problems.append(failed)
+    raise problems[0]
+
+
+def _slope_of(variant: str, small: Sequence[Watched], large: Sequence[Watched], inputs: Inputs) -> Measured:
+    rate, estimated = slope(inputs.small, _seconds(small), inputs.large, _seconds(large))
     return Measured(
         rate,
         max(run.peak_mb for run in large),
-        median(run.cpu_s for run in large) - median(run.cpu_s for run in tried[best]),
-        best,
+        median(run.cpu_s for run in large) - median(run.cpu_s for run in small),
+        variant,
         estimated=estimated,
     )
 
@@ -218,9 +224,11 @@ def _result(key: str, peer: System, found: Mapping[str, Mapping[str, Measured]],
             ratio = ours.rate / theirs.rate if ours.ran else 0.0
             ratios.append(ratio)
         row |= _cells(peer.name, theirs)
+        row["variant"] = theirs.variant or "-"
         row["ratio"] = ratio
         row["answers"] = theirs.answer.partition(":")[0] if theirs.ran else _short(theirs.error)
         rows.append(row)
+        notes += _flat(query, "Penstock", ours) + _flat(query, peer.name, theirs)
         notes += [
             f"{query}: {text}" for text in (theirs.error, theirs.answer) if len(text) > _SHOWN or ":" in text
         ]
@@ -236,6 +244,11 @@ def _result(key: str, peer: System, found: Mapping[str, Mapping[str, Measured]],
     )
 
 
+def _flat(query: str, name: str, of: Measured) -> list[str]:
+    text = f"{query}: {name} took no longer for the larger input, so its rate is that of the whole run"
+    return [text] if of.estimated else []
+
+
 def _title(inputs: Inputs) -> str:
     return (
         f"Nexmark, each query alone, {THREADS} threads, steps of {inputs.group:,} events; events/s between "
@@ -248,10 +261,9 @@ def _row(query: str, ours: Measured) -> dict[str, object]:
 
 
 def _cells(name: str, of: Measured) -> dict[str, object]:
-    if not of.ran:
-        return {f"{name} events/s": "-", f"{name} MB": "-", f"{name} CPU s": "-"}
-    rate = f"{'~' if of.estimated else ''}{of.rate:,.0f}{f' ({of.variant})' if of.variant else ''}"
-    return {f"{name} events/s": rate, f"{name} MB": round(of.peak_mb), f"{name} CPU s": of.cpu_s}
+    columns = (f"{name} events/s", f"{name} MB", f"{name} CPU s")
+    values = (round(of.rate), round(of.peak_mb), of.cpu_s) if of.ran else ("-", "-", "-")
+    return dict(zip(columns, values, strict=True))
 
 
 def _short(error: str) -> str:

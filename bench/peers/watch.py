@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["PeerFailedError", "Watched", "watch"]
+__all__ = ["PeerFailedError", "PeerTimeoutError", "Watched", "watch"]
 
 _INTERVAL_S = 0.1
 _LEAVE_S = 10.0
@@ -29,7 +29,11 @@ Process = tuple[int, int]  # the process id and when it started, as ids are used
 
 
 class PeerFailedError(Exception):
-    """The command failed, answered with an error, or took too long. The message is one line."""
+    """The command failed or answered with an error. The message is one line."""
+
+
+class PeerTimeoutError(PeerFailedError):
+    """The command took too long."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ def _wait(child: subprocess.Popen[bytes], tree: _Tree, timeout_s: float) -> None
     while child.poll() is None:
         tree.sample()
         if time.monotonic() > deadline:
-            raise PeerFailedError(f"not done after {timeout_s:g} s")
+            raise PeerTimeoutError(f"not done after {timeout_s:g} s")
         time.sleep(_INTERVAL_S)
     deadline = time.monotonic() + _LEAVE_S
     while tree.alive and time.monotonic() < deadline:
