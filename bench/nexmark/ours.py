@@ -38,10 +38,10 @@ def main() -> None:
 
 def measured(request: Mapping[str, Any]) -> dict[str, Any]:
     """Runs the view over all files."""
+    spark, _ = find_or_make_session("bench", request["workers"])
     query = next(query for query in queries() if query.name == request["query"])
     files: dict[str, Sequence[str]] = dict(request["tables"])
     held = [table for table in tables() if table.name in files]
-    spark, _ = find_or_make_session("bench", request["workers"])
     with tempfile.TemporaryDirectory(prefix="penstock-nexmark-") as storage:
         pipe = ps.Pipeline("nexmark", storage=storage, workers=request["workers"], spark=spark)
         pipe.sql(script(held, [query]))
