@@ -59,9 +59,14 @@ def from_batches(folder: Path, schema: pa.Schema, keys: Sequence[str]) -> Answer
     return pa.table(fitted, schema=schema), np.ones(len(table), np.int64)
 
 
-def from_debezium(folder: Path, schema: pa.Schema) -> Answer:
-    """Files of JSON lines ``{"before": row, "after": row, "op": "c" or "d"}``."""
-    lines = [line for path in sorted(folder.rglob("*")) if path.is_file() for line in _lines(path)]
+def from_debezium(folder: Path, schema: pa.Schema, key: str | None = None) -> Answer:
+    """Files of JSON lines ``{"before": row, "after": row, "op": "c" or "d"}``; with ``key`` a row that comes
+    takes the place of the one with the same key, all of whose changes are in one file."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    lines = [line for path in files for line in _lines(path)]
+    if key is not None:
+        rows = list({line["after"][key]: line["after"] for line in lines}.values())
+        return _table(rows, schema), np.ones(len(rows), np.int64)
     rows = [line["after"] if line["op"] == "c" else line["before"] for line in lines]
     return _table(rows, schema), np.array([1 if line["op"] == "c" else -1 for line in lines], np.int64)
 

@@ -70,6 +70,7 @@ class Inputs:
     group: int
     repeats: int
     timeout_s: float
+    variants: int = 8
 
     def files(self, system: System, size: int) -> Files:
         """The events for one system."""
@@ -82,6 +83,9 @@ def add_speed_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", default=",".join(PEER_SYSTEMS), help="spark, flink, pathway (default all)")
     parser.add_argument("--repeats", type=int, default=1, help="timed runs of everything (default 1)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a run may take (default 300)")
+    parser.add_argument(
+        "--variants", type=int, default=8, help="of each peer, so many are tried (default all)"
+    )
     parser.add_argument("--group", type=int, default=GROUP, help=f"events of one step (default {GROUP:,})")
 
 
@@ -89,7 +93,12 @@ def run(arguments: argparse.Namespace) -> list[Result]:
     """All queries, one after the other."""
     events = arguments.events or EVENTS
     inputs = Inputs(
-        arguments.small or events // 10, events, arguments.group, arguments.repeats, arguments.timeout
+        arguments.small or events // 10,
+        events,
+        arguments.group,
+        arguments.repeats,
+        arguments.timeout,
+        arguments.variants,
     )
     if inputs.small >= inputs.large:
         raise SystemExit("--small must be less than --events")
@@ -145,7 +154,7 @@ def _timed(system: System, query: str, inputs: Inputs) -> Measured:
 
     tried: dict[str, list[Watched]] = {}
     problems: list[PeerFailedError] = []
-    for variant in system.variants(query):
+    for variant in system.variants(query)[: inputs.variants]:
         try:
             tried[variant] = runs(variant, inputs.small)
         except PeerFailedError as failed:
