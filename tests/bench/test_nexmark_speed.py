@@ -34,7 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return written(2000, "parquet", group=600, root=tmp_path_factory.mktemp("events"))
 
 
-@pytest.mark.parametrize("query", ["q03", "q12"])
+@pytest.mark.parametrize("query", ["q12", "q20"])
 def test_all_events_reach_the_view(spark: SparkSession, files: Files, tmp_path: Path, query: str) -> None:
     request = {
         "query": query,
