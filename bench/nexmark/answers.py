@@ -65,7 +65,7 @@ def from_debezium(folder: Path, schema: pa.Schema, key: str | None = None) -> An
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     lines = [line for path in files for line in _lines(path)]
     if key is not None:
-        rows = list({line["after"][key]: line["after"] for line in lines}.values())
+        rows = list({line["after"][key]: line["after"] for line in lines if line["op"] == "c"}.values())
         return _table(rows, schema), np.ones(len(rows), np.int64)
     rows = [line["after"] if line["op"] == "c" else line["before"] for line in lines]
     return _table(rows, schema), np.array([1 if line["op"] == "c" else -1 for line in lines], np.int64)

@@ -209,7 +209,10 @@ def _answered(
         peer.run(query, inputs.files(peer, inputs.small), variant, path, timeout_s=inputs.timeout_s)
     except PeerFailedError as problem:
         return f"not compared: {problem}"
-    return compared(ours, peer.read(query, path, ours.schema), held_back=peer.held_back(query))
+    try:
+        return compared(ours, peer.read(query, path, ours.schema), held_back=peer.held_back(query))
+    except Exception as problem:  # an answer that cannot be read must not end a run of hours
+        return f"not compared: {type(problem).__name__}: {problem}"
 
 
 def results(
