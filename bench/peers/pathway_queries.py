@@ -38,10 +38,8 @@ def q03(auction: Table, person: Table) -> Table:
 
 def _expanded(auction: Table, bid: Table) -> tuple[Table, Table]:
     """Both with names that tell their columns apart."""
-    return (
-        auction.rename_columns(auction_time=auction.date_time, auction_extra=auction.extra),
-        bid.rename_columns(bid_time=bid.date_time, bid_extra=bid.extra),
-    )
+    a = auction.rename_columns(auction_time=auction.date_time, auction_extra=auction.extra)
+    return a, bid.rename_columns(bid_time=bid.date_time, bid_extra=bid.extra)
 
 
 def _in_time(joined: Table) -> Table:
