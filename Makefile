@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO_STATE := penstock-demo
+FLINK_JARS := org.apache.flink:flink-sql-parquet:2.3.0 org.apache.hadoop:hadoop-client-api:3.4.2 \
+	org.apache.hadoop:hadoop-client-runtime:3.4.2
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,10 +39,15 @@ check: setup ## style, types, layering, and every example in README and docs
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/docs
 
+# Flink's wheel reads no Parquet: the jars for that come with Maven.
 bench-peers: setup ## make the environments of the systems we measure ourselves beside
-	@for peer in duckdb; do \
-		[ -x artifacts/peers/$$peer/bin/python ] || $(BIN)/python -m venv artifacts/peers/$$peer; \
-		artifacts/peers/$$peer/bin/python -m pip install --quiet --disable-pip-version-check $$peer pyarrow; \
+	@for peer in duckdb 'flink apache-flink==2.3.*' 'pathway pathway==0.33.*'; do \
+		set -- $$peer; \
+		[ -x artifacts/peers/$$1/bin/python ] || $(BIN)/python -m venv artifacts/peers/$$1; \
+		artifacts/peers/$$1/bin/python -m pip install --quiet --disable-pip-version-check $${2:-$$1} pyarrow || exit 1; \
+	done
+	@for jar in $(FLINK_JARS); do \
+		mvn --quiet --batch-mode dependency:copy -Dartifact=$$jar -DoutputDirectory=artifacts/peers/flink/jars || exit 1; \
 	done
 
 bench: setup ## measure against the goals (all of them, or NAME=…); ARGS=--write renews docs/benchmarks

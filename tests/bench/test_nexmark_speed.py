@@ -1,0 +1,161 @@
+"""Nexmark's measurement: what it feeds, how it reads and compares answers, and what its tables say."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from bench.nexmark.answers import EQUAL, compared, from_batches, from_debezium, from_diffs
+from bench.nexmark.data import columns, queries
+from bench.nexmark.files import Files, written
+from bench.nexmark.ours import measured
+from bench.nexmark.speed import Inputs, Measured, results, slope
+from bench.nexmark.systems import PEER_SYSTEMS
+from bench.peers.watch import PeerFailedError, watch
+from penstock.oracle import difference
+
+START = datetime(2015, 7, 15, tzinfo=UTC)
+SCHEMA = pa.schema([("k", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("p", pa.decimal128(12, 3))])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return written(2000, "parquet", group=600, root=tmp_path_factory.mktemp("events"))
+
+
+@pytest.mark.parametrize("query", ["q12", "q20"])
+def test_all_events_reach_the_view(spark: SparkSession, files: Files, tmp_path: Path, query: str) -> None:
+    request = {
+        "query": query,
+        "tables": {name: [str(path) for path in files.of(name)] for name in columns(query)},
+        "workers": 2,
+        "answer": str(tmp_path / "answer.parquet"),
+    }
+    found = measured(request)
+    assert len(found["steps"]) == 4 and found["seconds"] == pytest.approx(sum(found["steps"]))
+    for name in columns(query):
+        spark.read.parquet(str(files.folder_of(name))).createOrReplaceTempView(name)
+    expected = spark.sql(next(each.sql for each in queries() if each.name == query)).toArrow()
+    answer = pq.read_table(tmp_path / "answer.parquet")
+    assert len(answer) and difference(answer, expected.cast(answer.schema)) is None
+
+
+def test_queries_read_tables_and_not_columns_of_the_same_name() -> None:
+    assert list(columns("q00")) == ["bid"]
+    assert columns("q13")["side_input"] == {"key": "BIGINT", "value": "STRING"}
+    assert {name: len(found) for name, found in columns("q08").items()} == {"person": 8, "auction": 10}
+
+
+def test_a_smaller_input_is_the_beginning_of_a_larger_one(files: Files, tmp_path: Path) -> None:
+    less = written(600, "parquet", group=600, root=tmp_path)
+    assert pq.read_table(less.of("bid")[0]) == pq.read_table(files.of("bid")[0])
+    assert [len(files.of(name)) for name in ("person", "auction", "bid", "side_input")] == [4, 4, 4, 1]
+
+
+def test_a_log_of_changes_is_folded(tmp_path: Path) -> None:
+    first = {"a": 1, "b": "2015-07-15 00:00:00.5", "c": 0.5}
+    second = {"a": 2, "b": "2015-07-15 00:00:01", "c": 1}
+    lines = [(None, first, "c"), (first, None, "d"), (None, second, "c")]
+    (tmp_path / "part").write_text(
+        "\n".join(json.dumps({"before": before, "after": after, "op": op}) for before, after, op in lines)
+    )
+    assert compared(_rows((2, 1_000_000, 1)), from_debezium(tmp_path, SCHEMA)) == EQUAL
+    assert compared(_rows((2, 1_000_000, 2)), from_debezium(tmp_path, SCHEMA)).startswith("DIFFERS")
+
+
+def test_floating_point_prices_are_rounded_to_decimals(tmp_path: Path) -> None:
+    path = tmp_path / "answer.jsonl"
+    start = int(START.timestamp() * 1e6)
+    path.write_text(json.dumps({"k": 1, "at": start, "p": 0.1 + 0.2, "diff": 1, "time": 0}) + "\n")
+    assert pa.types.is_decimal(from_diffs(path, SCHEMA)[0].schema.field("p").type)
+    assert str(from_diffs(path, SCHEMA)[0]["p"][0]) == "0.300"
+
+
+def test_the_newest_batch_of_a_key_counts(tmp_path: Path) -> None:
+    for batch, rows in enumerate([_rows((1, 0, 1), (2, 0, 1)), _rows((1, 5, 9))]):
+        numbered = rows.append_column("_batch", pa.array(np.full(len(rows), batch)))
+        pq.write_table(numbered, tmp_path / f"{batch}.parquet")
+    assert compared(_rows((1, 5, 9), (2, 0, 1)), from_batches(tmp_path, SCHEMA, ["k"])) == EQUAL
+    assert compared(_rows((1, 5, 9)), from_batches(tmp_path, SCHEMA, ["k"])) != EQUAL
+
+
+def test_windows_held_back_are_not_missed_but_others_are(tmp_path: Path) -> None:
+    ours = _rows((1, 0, 1), (2, 100_000_000, 1), (3, 170_000_000, 1))
+    for kept, equal in ((2, True), (1, False)):
+        pq.write_table(
+            ours.slice(0, kept).append_column("_batch", pa.array([0] * kept)), tmp_path / "0.parquet"
+        )
+        answer = compared(ours, from_batches(tmp_path, SCHEMA, []), held_back="at")
+        assert answer.startswith(EQUAL) is equal
+
+
+def _rows(*rows: tuple[int, int, int]) -> pa.Table:
+    """Keys, microseconds and prices."""
+    made = [{"k": k, "at": START + timedelta(microseconds=us), "p": Decimal(price)} for k, us, price in rows]
+    return pa.Table.from_pylist(made, schema=SCHEMA)
+
+
+def test_starting_up_drops_out_of_the_slope() -> None:
+    assert slope(100, 10.1, 1100, 11.1) == (1000.0, False)
+    assert slope(100, 10.1, 1100, 10.0) == (110.0, True)
+
+
+def test_the_slowest_query_that_both_run_decides() -> None:
+    inputs = Inputs(10, 100, 10, 1, 60)
+    found = {
+        "q00": {
+            "penstock": Measured(1000.0, 1, 1),
+            "flink": Measured(100.0, 1, 1, "heap", answer=EQUAL, estimated=True),
+        },
+        "q01": {"penstock": Measured(1000.0, 1, 1), "flink": Measured(400.0, 1, 1, answer="DIFFERS: 1 row")},
+        "q06": {"penstock": Measured(10.0, 1, 1), "flink": Measured(error="not done after 60 s")},
+    }
+    (result,) = results(found, {"flink": PEER_SYSTEMS["flink"]}, inputs)
+    assert result.figure == 2.5 and result.met
+    assert [row["ratio"] for row in result.rows] == [10.0, 2.5, "-"]
+    assert [row["answers"] for row in result.rows] == [EQUAL, "DIFFERS", "not done after 60 s"]
+    assert "q00: PyFlink took no longer" in result.table()
+    assert "q01: DIFFERS: 1 row" in result.table() and result.rows[0]["variant"] == "heap"
+
+
+def test_a_query_that_only_the_peer_runs_misses_the_goal() -> None:
+    found = {"q00": {"penstock": Measured(error="refused"), "spark": Measured(5.0, 1, 1)}}
+    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 1, 60))
+    assert result.figure == 0 and not result.met
+
+
+def test_a_peer_that_runs_nothing_proves_nothing() -> None:
+    found = {"q00": {"penstock": Measured(5.0, 1, 1), "spark": Measured(error="no")}}
+    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 1, 60))
+    assert math.isnan(result.figure) and not result.met
+
+
+def test_memory_and_time_of_descendants_are_counted() -> None:
+    hungry = "import time; x = bytearray(200_000_000)\nwhile time.process_time() < 0.7: pass"
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hungry!r}]); print('{{}}')"
+    seen = watch([sys.executable, "-c", program], {}, timeout_s=20)
+    assert seen.answer == {} and seen.peak_mb > 200 and seen.cpu_s > 0.3
+
+
+def test_errors_and_endless_runs_are_told_in_one_line() -> None:
+    with pytest.raises(PeerFailedError, match=r"^no such thing$"):
+        watch([sys.executable, "-c", 'print(\'{"error": "no such thing\\\\n  at x"}\')'], {}, timeout_s=20)
+    with pytest.raises(PeerFailedError, match="ended with 3: oh"):
+        watch(
+            [sys.executable, "-c", "import sys; print('oh', file=sys.stderr); sys.exit(3)"], {}, timeout_s=20
+        )
+    started = time.monotonic()
+    with pytest.raises(PeerFailedError, match=r"not done after 0\.5 s"):
+        watch([sys.executable, "-c", "import time; time.sleep(60)"], {}, timeout_s=0.5)
+    assert time.monotonic() - started < 10
