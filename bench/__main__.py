@@ -31,8 +31,6 @@ BENCHMARKS: dict[str, ModuleType] = {
     "tpch": tpch,
     "nexmark": nexmark,
 }
-IN_ALL: dict[str, Sequence[str]] = {"nexmark": ["--check"]}
-"""Options in ``all`` for those that do not do without."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _all(options: argparse.Namespace) -> int:
     def run_one(name: str) -> Outcome:
-        outcome = in_own_process(name, IN_ALL.get(name, ()))
+        outcome = in_own_process(name)
         if options.write and isinstance(outcome, Report):
             print(f"written: {write_report(outcome)}", flush=True)
         return outcome

@@ -57,11 +57,11 @@ def _minutes(minutes: float) -> str:
     return f"{minutes:.0f} min" if minutes >= 1 else f"{max(1.0, minutes * 60):.0f} s"
 
 
-def in_own_process(name: str, arguments: Sequence[str] = ()) -> Outcome:
+def in_own_process(name: str) -> Outcome:
     """Runs one benchmark as ``python -m bench NAME``; what it prints is seen as it comes."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         kept = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "bench", name, *arguments, "--json", str(kept)]
+        command = [sys.executable, "-m", "bench", name, "--json", str(kept)]
         done = subprocess.run(command, cwd=Path(__file__).parent.parent)
         if kept.exists():
             return Report.from_json(json.loads(kept.read_text(encoding="utf-8")))

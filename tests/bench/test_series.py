@@ -58,7 +58,7 @@ def test_the_command_runs_all_and_exits_1_when_a_goal_is_missed(
 ) -> None:
     asked: list[str] = []
 
-    def run_one(name: str, arguments: object) -> Outcome:
+    def run_one(name: str) -> Outcome:
         asked.append(name)
         return _report(name, 3.0 if name == "growth" else 1.0)
 
