@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from penstock.errors import WorkerLost
 from penstock.schedule.message import Message
 from penstock.spark.channel import call_options, connect, hello_descriptor
 from penstock.spark.exchange import Exchange, Poisoned
+from penstock.spark.line import call
 from penstock.spark.wire import CARRIER, Frame, write_frame
 
 SECRET, GENERATION = "the secret", 5
@@ -26,8 +27,7 @@ SECRET, GENERATION = "the secret", 5
 @contextmanager
 def exchanges(workers: int) -> Iterator[list[Exchange]]:
     made = [Exchange(w, workers, "127.0.0.1", SECRET, GENERATION) for w in range(workers)]
-    for exchange in made:
-        exchange.meet([other.location for other in made])
+    all_at_once(made, lambda worker, exchange: exchange.meet([other.location for other in made]))
     try:
         yield made
     finally:
@@ -110,18 +110,64 @@ def test_a_peer_that_goes_away_is_a_lost_worker_and_not_a_wait() -> None:
 
 
 def test_a_peer_that_cannot_be_reached_is_a_lost_worker() -> None:
+    exchange = Exchange(1, 2, "127.0.0.1", SECRET, GENERATION)
+    with pytest.raises(WorkerLost, match="worker 0 cannot be reached"):
+        exchange.meet([{"flight": "grpc://127.0.0.1:1", "line": ["127.0.0.1", 1]}, None])
+    exchange.close()
+
+
+def test_a_peer_that_does_not_call_is_a_lost_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.spark.exchange._MEETING_SECONDS", 0.05)
     exchange = Exchange(0, 2, "127.0.0.1", SECRET, GENERATION)
     with pytest.raises(WorkerLost, match="worker 1 cannot be reached"):
-        exchange.meet([None, "grpc://127.0.0.1:1"])
-        exchange.swap(1, 0, [message(0, 1, 0)])
+        exchange.meet([None, None])
     exchange.close()
+
+
+@pytest.mark.parametrize("rows", [1, 5_000], ids=["few bytes", "almost too many"])
+def test_steps_that_fail_again_and_again_leave_nothing_that_piles_up(rows: int) -> None:
+    attempts = 400  # far beyond what a line takes
+
+    def fail(worker: int, exchange: Exchange) -> None:
+        for step in range(attempts):
+            if worker == 1:
+                exchange.poison(step, 0)
+            else:
+                with pytest.raises(Poisoned):
+                    exchange.swap(step, 0, [message(worker, t, 0, rows) for t in range(3)])
+            together.wait()
+
+    together = threading.Barrier(3, timeout=60)
+    with exchanges(3) as made:
+        all_at_once(made, fail)
+        inboxes = all_at_once(made, lambda w, e: e.swap(attempts, 0, [message(w, t, 0) for t in range(3)]))
+        assert [[m.batch["n"][0].as_py() for m in inbox] for inbox in inboxes] == [
+            [0, 10, 20], [1, 11, 21], [2, 12, 22]
+        ]  # fmt: skip
+
+
+def test_a_caller_without_the_secret_or_of_another_generation_gets_no_line() -> None:
+    server = Exchange(0, 2, "127.0.0.1", SECRET, GENERATION)
+    assert server.location is not None
+    host, port = server.location["line"]
+    with ThreadPoolExecutor(1) as pool:
+        meeting = pool.submit(server.meet, [None, None])
+        for word, generation in (("guess", GENERATION), (SECRET, GENERATION - 1)):
+            line = call((host, port), word, {"generation": generation, "source": 1})
+            with suppress(ConnectionResetError):
+                assert line.receive() is None
+            line.close()
+        line = call((host, port), SECRET, {"generation": GENERATION, "source": 1})
+        meeting.result(timeout=10)
+    line.close()
+    server.close()
 
 
 @pytest.mark.parametrize("secret", ["", "another"])
 def test_a_stream_without_the_secret_is_refused(secret: str) -> None:
     with exchanges(2) as made:
         assert made[0].location is not None
-        client = connect(made[0].location)
+        client = connect(made[0].location["flight"])
         with pytest.raises(flight.FlightUnauthenticatedError, match="secret"):
             write_until_refused(client, secret, GENERATION)
         client.close()
@@ -130,7 +176,7 @@ def test_a_stream_without_the_secret_is_refused(secret: str) -> None:
 def test_a_stream_of_another_generation_is_refused() -> None:
     server = Exchange(0, 2, "127.0.0.1", SECRET, GENERATION)
     assert server.location is not None
-    client = connect(server.location)
+    client = connect(server.location["flight"])
     with pytest.raises(flight.FlightError, match="generation"):
         write_until_refused(client, SECRET, GENERATION - 1)
     client.close()
@@ -140,13 +186,13 @@ def test_a_stream_of_another_generation_is_refused() -> None:
 def test_a_frame_of_another_generation_ends_its_stream() -> None:
     server = Exchange(0, 2, "127.0.0.1", SECRET, GENERATION)
     assert server.location is not None
-    client = connect(server.location)
+    client = connect(server.location["flight"])
     writer, _ = client.do_put(
         hello_descriptor({"generation": GENERATION, "source": 1}), CARRIER, call_options(SECRET)
     )
     write_frame(writer, Frame({"generation": 4, "sequence": 1, "level": 0, "source": 1}))
-    with pytest.raises(WorkerLost):
-        server.swap(1, 0, [])
+    assert server._server is not None
+    assert server._server.queues[1].get(timeout=10) is None
     with pytest.raises(flight.FlightError, match="generation"):
         writer.close()
     client.close()
@@ -156,7 +202,7 @@ def test_a_frame_of_another_generation_ends_its_stream() -> None:
 def test_a_second_stream_of_the_same_worker_is_refused() -> None:
     with exchanges(2) as made:
         assert made[0].location is not None
-        client = connect(made[0].location)
+        client = connect(made[0].location["flight"])
         with pytest.raises(flight.FlightError, match="already"):
             write_until_refused(client, SECRET, GENERATION)
         client.close()

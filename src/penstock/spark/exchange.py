@@ -1,26 +1,32 @@
-"""The exchange between workers at the end of a level, peer to peer over Arrow Flight.
+"""The exchange between workers at the end of a level, peer to peer.
 
 Invariant: at every level each worker sends each peer exactly one frame (empty if it has nothing for it), and
 goes on only when it holds one from each. So a peer can be ahead by one level at most, and what waits in a
 worker's memory is at most the next level's input, which it needs there anyway.
 
-Each ordered pair of workers has one stream that lives as long as the gang. The receiving end is read by a
-server thread of its own that never waits for the worker's main thread, therefore a sender is never blocked
-by a receiver that is itself sending: everybody may send much at once. Frames of one peer arrive in order, so
-each peer has a queue, and a frame that is not the one expected next is either a leftover of an aborted
-attempt (older ``sequence``: dropped) or a defect.
+Every pair of workers has a line (:mod:`.line`). A frame of few bytes travels on it: written and read by the
+threads that wait, which is what counts when a step has few rows. A frame of many bytes is announced on the
+line and travels over Arrow Flight, on a stream for each direction that lives as long as the gang. The
+receiving end of a stream is read by a server thread of its own that never waits for the worker's main thread,
+therefore a sender is never blocked by a receiver that is itself sending: everybody may send much at once.
 
-A worker that fails sends *poison* in place of its frame: nobody waits for data that will not come.
+Frames of one peer arrive in order. One that is not the one expected next is either a leftover of an aborted
+attempt (older ``sequence``: dropped) or a defect. A worker that fails sends *poison* in place of its frame:
+nobody waits for data that will not come. Whoever gives a step up takes in what has arrived for it, so that
+leftovers never fill a line.
 
-Cost: one Flight write for each peer and level if the messages are small. With one worker there is no
-server and no stream, and messages to oneself never leave memory.
+With one worker there is no server, no line and no stream, and messages to oneself never leave memory.
 """
 
 from __future__ import annotations
 
 import queue
+import select
+import socket
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 import pyarrow.flight as flight
 
@@ -35,10 +41,13 @@ from penstock.spark.channel import (
     read_hello,
     require_secret,
 )
-from penstock.spark.wire import CARRIER, Frame, FrameReader, begun, read_frame, write_chunks
+from penstock.spark.line import Line, answer, call
+from penstock.spark.wire import CARRIER, Frame, FrameReader, begun, read_frame, write_frame
 
-__all__ = ["Exchange", "Poisoned"]
+__all__ = ["FEW_BYTES", "Exchange", "Poisoned"]
 
+FEW_BYTES = 64 << 10  # what a socket takes without its receiver having to read
+_MEETING_SECONDS = 60.0
 _SHUTDOWN_SECONDS = 2.0
 
 
@@ -84,27 +93,59 @@ class Exchange:
         self._worker, self._workers = worker, workers
         self._secret, self._generation = secret, generation
         self._server = _PeerServer(host, secret, generation, workers) if workers > 1 else None
+        self._door = None
+        if workers > 1:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._door = socket.create_server((host, 0), family=family, backlog=workers)
         self._host = host
         self._clients: list[flight.FlightClient] = []
         self._writers: dict[int, flight.FlightStreamWriter] = {}
+        self._lines: dict[int, Line] = {}
 
     @property
-    def location(self) -> str | None:
+    def location(self) -> dict[str, Any] | None:
         """Where peers reach this worker."""
-        return None if self._server is None else host_location(self._host, self._server.port)
+        if self._server is None or self._door is None:
+            return None
+        line = [self._host, self._door.getsockname()[1]]
+        return {"flight": host_location(self._host, self._server.port), "line": line}
 
-    def meet(self, locations: Sequence[str | None]) -> None:
-        """Open this worker's stream to every peer."""
-        hello = hello_descriptor({"generation": self._generation, "source": self._worker})
+    def meet(self, locations: Sequence[Mapping[str, Any] | None]) -> None:
+        """Open this worker's stream to every peer, and a line with each: those before it are called, those
+        after it call. All workers must be at it at the same time."""
+        hello = {"generation": self._generation, "source": self._worker}
         for peer, location in enumerate(locations):
             if peer == self._worker or location is None:
                 continue
-            client = connect(location)
+            client = connect(location["flight"])
             self._clients.append(client)
             try:
-                self._writers[peer], _ = client.do_put(hello, CARRIER, call_options(self._secret))
+                self._writers[peer], _ = client.do_put(
+                    hello_descriptor(hello), CARRIER, call_options(self._secret)
+                )
+                if peer < self._worker:
+                    host, port = location["line"]
+                    self._lines[peer] = call((host, port), self._secret, hello)
             except (flight.FlightError, OSError) as error:
                 raise self._unreachable(peer) from error
+        while missing := set(range(self._worker + 1, self._workers)) - set(self._lines):
+            self._let_in(missing)
+
+    def _let_in(self, missing: set[int]) -> None:
+        assert self._door is not None
+        self._door.settimeout(_MEETING_SECONDS)
+        try:
+            connection, _ = self._door.accept()
+        except OSError as error:
+            raise self._unreachable(min(missing)) from error
+        met = answer(connection, self._secret)
+        if met is None:
+            return
+        line, hello = met
+        if hello.get("generation") == self._generation and hello.get("source") in missing:
+            self._lines[int(hello["source"])] = line
+        else:
+            line.close()  # of an earlier gang that is still alive somewhere
 
     def swap(self, sequence: int, level: int, outgoing: Sequence[Message]) -> list[Message]:
         """Send what goes to others, return what comes to this worker: ordered by source, then as sent."""
@@ -112,7 +153,20 @@ class Exchange:
         for message in outgoing:
             boxes[message.target].append(message)
         header = self._header(sequence, level)
-        self._write({peer: Frame(header, boxes[peer]) for peer in self._writers})
+        frames, large = {}, {}
+        for peer in self._lines:
+            encoded = [Message(m.edge, m.target, m.batch) for m in boxes[peer]]
+            if sum(message.batch.nbytes for message in encoded) <= FEW_BYTES:
+                frames[peer] = Frame(header, encoded)
+            else:
+                frames[peer] = Frame(header | {"follows": True})
+                large[peer] = Frame(header, encoded)
+        self._send(frames)
+        for peer, frame in large.items():
+            try:
+                write_frame(self._writers[peer], frame)
+            except (flight.FlightError, OSError) as error:
+                raise self._unreachable(peer) from error
         inbox: list[Message] = []
         for source in range(self._workers):
             inbox.extend(boxes[source] if source == self._worker else self._await(source, sequence, level))
@@ -120,22 +174,24 @@ class Exchange:
 
     def poison(self, sequence: int, level: int) -> None:
         """Tell every peer that this worker's frame of this level will not come."""
-        frame = Frame(self._header(sequence, level) | {"poison": True})
-        self._write(dict.fromkeys(self._writers, frame))
+        self._send(dict.fromkeys(self._lines, Frame(self._header(sequence, level) | {"poison": True})))
+        self._take_in()
 
     def close(self) -> None:
-        """End all streams and the server; never hangs for long, whatever state the peers are in."""
+        """End all lines, streams and the server; never hangs for long, whatever state the peers are in."""
         closing = threading.Thread(target=self._close, daemon=True)
         closing.start()
         closing.join(_SHUTDOWN_SECONDS)
 
     def _close(self) -> None:
+        for line in self._lines.values():
+            line.close()
+        if self._door is not None:
+            self._door.close()
         # Own streams first: a peer's server can only shut down when its readers have ended.
         for writer in self._writers.values():
-            try:
+            with suppress(flight.FlightError, OSError):  # the peer is gone, and so is the stream
                 writer.close()
-            except (flight.FlightError, OSError):
-                continue  # the peer is gone, and so is the stream
         for client in self._clients:
             client.close()
         if self._server is not None:
@@ -144,26 +200,25 @@ class Exchange:
     def _header(self, sequence: int, level: int) -> dict[str, object]:
         return {"generation": self._generation, "sequence": sequence, "level": level, "source": self._worker}
 
-    def _write(self, frames: Mapping[int, Frame]) -> None:
+    def _send(self, frames: Mapping[int, Frame]) -> None:
+        # All are made before the first is sent: it wakes a peer, which may need this core.
         for peer, chunks in [(peer, begun(frame)) for peer, frame in frames.items()]:
             try:
-                write_chunks(self._writers[peer], chunks)
-            except (flight.FlightError, OSError) as error:
+                self._lines[peer].send_chunks(chunks)
+            except OSError as error:
                 raise self._unreachable(peer) from error
 
     def _unreachable(self, peer: int) -> WorkerLost:
         return WorkerLost(f"worker {peer} cannot be reached by worker {self._worker}")
 
     def _await(self, source: int, sequence: int, level: int) -> Sequence[Message]:
-        assert self._server is not None
         while True:
-            frame = self._server.queues[source].get()
-            if frame is None:
-                raise WorkerLost(f"worker {source} has gone away from worker {self._worker}")
+            frame = self._receive(source)
             arrived = (frame.header["sequence"], frame.header["level"])
             if arrived[0] < sequence:
                 continue
             if arrived[0] == sequence and "poison" in frame.header:
+                self._take_in()
                 raise Poisoned
             if arrived != (sequence, level) or frame.header["source"] != source:
                 raise PipelineError(
@@ -171,3 +226,22 @@ class Exchange:
                     f"and received {arrived}; this is a defect of Penstock"
                 )
             return frame.messages
+
+    def _receive(self, source: int) -> Frame:
+        """The next frame of a peer, by whichever way it comes."""
+        assert self._server is not None
+        try:
+            frame = self._lines[source].receive()
+        except OSError:
+            frame = None
+        if frame is not None and "follows" in frame.header:
+            frame = self._server.queues[source].get()
+        if frame is None or frame.header["generation"] != self._generation:
+            raise WorkerLost(f"worker {source} has gone away from worker {self._worker}")
+        return frame
+
+    def _take_in(self) -> None:
+        """Reads and forgets what has arrived. Nobody can be in the next step yet: this one is not over."""
+        for source, line in self._lines.items():
+            while select.select([line], [], [], 0)[0]:
+                self._receive(source)

@@ -30,7 +30,7 @@ class Link:
 
     def __init__(self, hello: Mapping[str, Any], line: Line) -> None:
         self.worker = int(hello["worker"])
-        self.location: str | None = hello["location"]
+        self.location: Mapping[str, Any] | None = hello["location"]
         self.process = str(hello["process"])
         self._generation = hello["generation"]
         self._line = line
