@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.trace import Batch
-from penstock.zset import Hashes, HashSeed, ZSet
+from penstock.zset import Hashes, HashSeed, ZSet, numbers
 
 __all__ = ["Arranged", "Delta", "concat_deltas", "delta_of", "net_of"]
 
@@ -56,13 +56,13 @@ class Delta:
         names = [f"v{i}" for i in range(len(self.zset.columns))]
         arrays = list(self.zset.columns)
         names.append(_WEIGHT)
-        arrays.append(pa.array(self.zset.weights))
+        arrays.append(numbers(self.zset.weights))
         if self.keys is not None:
             names += [_HIGH, _LOW]
-            arrays += [pa.array(self.keys.hi), pa.array(self.keys.lo)]
+            arrays += [numbers(self.keys.hi), numbers(self.keys.lo)]
         for name, total in self.sums.items():
             names.append(_SUM + name)
-            arrays.append(pa.array(total))
+            arrays.append(numbers(total))
         return pa.RecordBatch.from_arrays(arrays, names=names)
 
     @staticmethod

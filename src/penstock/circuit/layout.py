@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from penstock.circuit.delta import Delta
 from penstock.trace import Batch
 from penstock.zset import Hashes
+from penstock.zset.kernel import INT64S, NEW_INT64S, WORDS, Number, kernel
 
 __all__ = ["Layout"]
 
@@ -41,6 +44,10 @@ class Layout:
     def _bits(self) -> int:
         return len(self.assignment).bit_length() - 1
 
+    @property
+    def _shift(self) -> int:
+        return 64 - self._bits
+
     @cached_property
     def _owners(self) -> NDArray[np.int64]:
         return np.asarray(self.assignment, np.int64)
@@ -57,13 +64,12 @@ class Layout:
         if self.workers == 1:
             return [(0, delta)]
         assert delta.keys is not None
-        owner = self.workers_of(delta.keys).astype(np.uint16)  # narrow: NumPy then sorts it by radix
-        perm = np.argsort(owner, kind="stable")
-        edges = np.searchsorted(owner[perm], np.arange(self.workers + 1))
+        perm, edges = np.empty(len(delta), np.int64), np.zeros(self.workers + 1, np.int64)
+        _deal(delta.keys.hi, self._owners, self._shift, edges, perm)
         return [
-            (worker, delta.take(perm[edges[worker] : edges[worker + 1]]))
-            for worker in range(self.workers)
-            if edges[worker] < edges[worker + 1]
+            (worker, delta.take(perm[start:stop]))
+            for worker, (start, stop) in enumerate(pairwise(edges.tolist()))
+            if start < stop
         ]
 
     @cache  # noqa: B019 - a process knows few layouts, and asks this of every batch it opens
@@ -90,3 +96,24 @@ class Layout:
             if start < stop:
                 found.append((start, stop))
         return found
+
+
+@kernel(types.void(WORDS, INT64S, types.int64, NEW_INT64S, NEW_INT64S))
+def _deal(
+    hi: NDArray[np.uint64],
+    owners: NDArray[np.int64],
+    shift: Number,
+    edges: NDArray[np.int64],
+    perm: NDArray[np.int64],
+) -> None:
+    """Fills ``perm`` with the rows of worker 0, then 1, …, each in the order they came, and ``edges``, which
+    is zero, with where each worker's begin."""
+    for i in range(len(hi)):
+        edges[owners[hi[i] >> np.uint64(shift)] + 1] += 1
+    for worker in range(1, len(edges)):
+        edges[worker] += edges[worker - 1]
+    place = edges.copy()
+    for i in range(len(hi)):
+        owner = owners[hi[i] >> np.uint64(shift)]
+        perm[place[owner]] = i
+        place[owner] += 1

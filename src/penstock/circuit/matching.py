@@ -27,7 +27,7 @@ from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
 from penstock.trace import Batch, lookup_rows
 from penstock.trace.batch import HIGH
-from penstock.zset import Hashes, gather
+from penstock.zset import Hashes, gather, numbers
 
 __all__ = ["PairColumns", "Pairs", "changed_pairs", "keys_of", "too_many_rows"]
 
@@ -64,7 +64,7 @@ class PairColumns(Sequence[pa.Array]):
 
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
-        self._left, self._right = pa.array(pairs.left_rows), pa.array(pairs.right_rows)
+        self._left, self._right = numbers(pairs.left_rows), numbers(pairs.right_rows)
         self._gathered: dict[int, pa.Array] = {}
 
     def __len__(self) -> int:

@@ -123,10 +123,13 @@ class Coordinator:
         self._commit_what_is_left()
         messages = inputs.messages(self.program, self.layout)
         record: list[Part] = []
+
+        def meanwhile() -> None:
+            record.extend(inputs.to_parts(self.program))
+            self.metrics.settle()
+
         try:
-            replies = self.runtime.step(
-                self.step + 1, messages, lambda: record.extend(inputs.to_parts(self.program))
-            )
+            replies = self.runtime.step(self.step + 1, messages, meanwhile)
         except WorkerLost as loss:
             self._recover(loss)
             replies = self.runtime.step(self.step + 1, messages)

@@ -56,6 +56,9 @@ class Metrics:
     steps: int = 0
     input_rows: int = 0
     durations_ms: dict[str, float] = field(default_factory=dict)
+    waiting: list[tuple[StepReport, Sequence[Mapping[str, Any]], int, Mapping[str, int]]] = field(
+        default_factory=list
+    )
 
     @staticmethod
     def of(name: str, program: Program) -> Metrics:
@@ -78,7 +81,22 @@ class Metrics:
         at_us: int,
         sources: Mapping[str, int],
     ) -> None:
-        """Takes a step into account."""
+        """Remembers a step, to be taken into account by :meth:`settle`."""
+        self.waiting.append((report, replies, at_us, sources))
+
+    def settle(self) -> None:
+        """Takes the steps that were remembered into account: while the workers run the next step, or when
+        somebody wants to know, but not while a caller waits for the step itself."""
+        while self.waiting:
+            self._count(*self.waiting.pop(0))
+
+    def _count(
+        self,
+        report: StepReport,
+        replies: Sequence[Mapping[str, Any]],
+        at_us: int,
+        sources: Mapping[str, int],
+    ) -> None:
         self.steps += 1
         self.input_rows += report.input_rows
         for part, duration in report.duration_ms.items():
@@ -98,6 +116,7 @@ class Metrics:
 
     def committed(self, replies: Sequence[Mapping[str, Any]]) -> None:
         """Takes the sizes of the state into account, as the workers found them at a commit."""
+        self.settle()
         totals: dict[int, list[int]] = {}
         for reply in replies:
             for slot, (rows, size) in reply.get("sizes", {}).items():
@@ -109,6 +128,7 @@ class Metrics:
 
     def to_json(self) -> dict[str, Any]:
         """The sums, and the newest progress record."""
+        self.settle()
         return {
             "steps": self.steps,
             "input_rows": self.input_rows,
@@ -116,6 +136,11 @@ class Metrics:
             "operators": [{"id": id_, **asdict(found)} for id_, found in self.operators.items()],
             "last": self.recent[-1] if self.recent else None,
         }
+
+    def progress(self) -> tuple[dict[str, Any], ...]:
+        """The progress records of the last steps, oldest first."""
+        self.settle()
+        return tuple(self.recent)
 
     def _progress(
         self,

@@ -277,7 +277,7 @@ class Run:
         """Progress records of the last steps (a hundred at most), the newest at the end, with Structured
         Streaming's names where they mean the same: ``batchId`` is the step, ``durationMs`` where its time
         went, ``stateOperators`` what each operator that keeps state did and holds."""
-        return tuple(self._coordinator.metrics.recent)
+        return self._coordinator.metrics.progress()
 
     # ---- closing ----------------------------------------------------------------------------------
 

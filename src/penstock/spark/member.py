@@ -20,7 +20,7 @@ from typing import Any
 
 from penstock.errors import PipelineError, WorkerLost
 from penstock.schedule.message import Message
-from penstock.spark.allocation import keep_freed_memory
+from penstock.spark.allocation import collect_rarely, keep_freed_memory
 from penstock.spark.exchange import Exchange, Poisoned
 from penstock.spark.faults import describe_fault
 from penstock.spark.line import Line, call
@@ -157,6 +157,7 @@ class _Member:
         self._opened = self._undecided = None
         worker = self._crew.factory(self._index)
         worker.open(header["body"])
+        collect_rarely()
         self._opened = worker
         return {}, ()
 

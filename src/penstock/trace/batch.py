@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from penstock.trace.consolidate import consolidate
 from penstock.trace.directory import NO_DIRECTORY, Directory, directory_of
 from penstock.trace.order import Ordered, exact_rank
-from penstock.zset import Hashes, gather
+from penstock.zset import Hashes, gather, numbers
 
 __all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words", "sum_of"]
 
@@ -162,7 +162,7 @@ def build_batch(
         _settle_ties(perm, order, key_lo, row_lo, values, ordered)
         rows = consolidate(perm, order, key_lo, row_lo, weights, sums, settled=True)
         assert rows is not None
-    indices = pa.array(rows.first)
+    indices = numbers(rows.first)
     taken = tuple(gather(column, indices) for column in values)
     return Batch(
         *(rows.order, rows.key_lo, rows.row_lo, rows.weights, taken, rows.sums, ordered),

@@ -11,7 +11,7 @@ from penstock.zset.exact import (
     split_integers,
     split_products,
 )
-from penstock.zset.gather import gather
+from penstock.zset.gather import gather, numbers
 from penstock.zset.grouping import Groups, group_rows
 from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns, rows_differ
 from penstock.zset.reference import ReferenceZSet
@@ -33,6 +33,7 @@ __all__ = [
     "hash_columns",
     "join_doubles",
     "join_integers",
+    "numbers",
     "rows_differ",
     "split_doubles",
     "split_integers",

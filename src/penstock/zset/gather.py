@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-__all__ = ["gather"]
+__all__ = ["gather", "numbers"]
+
+_INT64, _UINT64 = pa.int64(), pa.uint64()
 
 _TAKE: Final = pc.get_function("array_take")
 _UNCHECKED: Final = pc.TakeOptions(boundscheck=False)
@@ -20,3 +24,9 @@ _UNCHECKED: Final = pc.TakeOptions(boundscheck=False)
 def gather(column: pa.Array, rows: pa.Array) -> pa.Array:
     """The values at ``rows``, every one of which exists; a NULL row number gives NULL."""
     return _TAKE.call([column, rows], _UNCHECKED)
+
+
+def numbers(values: NDArray[np.int64] | NDArray[np.uint64]) -> pa.Array:
+    """NumPy's 64-bit numbers as a column, where they lie and without asking what they are."""
+    kind = _INT64 if values.dtype.kind == "i" else _UINT64
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])

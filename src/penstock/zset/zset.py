@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.zset.gather import gather
+from penstock.zset.gather import gather, numbers
 from penstock.zset.hash import Hashes, HashSeed, hash_columns
 
 __all__ = ["WEIGHT_COLUMN", "Weights", "ZSet"]
@@ -101,7 +101,7 @@ class ZSet:
     def to_batch(self) -> pa.RecordBatch:
         """An Arrow batch with the weights as its last column, without copying."""
         schema = self.schema.append(pa.field(WEIGHT_COLUMN, pa.int64(), nullable=False))
-        return pa.RecordBatch.from_arrays([*self.columns, pa.array(self.weights)], schema=schema)
+        return pa.RecordBatch.from_arrays([*self.columns, numbers(self.weights)], schema=schema)
 
     def rows_batch(self) -> pa.RecordBatch:
         """The rows alone, one for each entry whatever its weight, without copying."""
@@ -111,7 +111,7 @@ class ZSet:
 
     def take(self, indices: NDArray[np.integer]) -> ZSet:
         """The entries at ``indices``, in that order, with their weights."""
-        wanted = pa.array(indices)
+        wanted = numbers(np.ascontiguousarray(indices, np.int64))
         return self._having((gather(c, wanted) for c in self.columns), self.weights[indices])
 
     def slice(self, start: int, stop: int) -> ZSet:

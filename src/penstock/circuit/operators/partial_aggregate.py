@@ -22,7 +22,7 @@ from penstock.circuit.operator import Flow, Incremental, Operator, State, operat
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
 from penstock.trace import Batch, build_batch
-from penstock.zset import Hashes, ZSet, carry, gather, group_rows, hash_columns
+from penstock.zset import Hashes, ZSet, carry, gather, group_rows, hash_columns, numbers
 
 __all__ = ["PartialAggregate"]
 
@@ -51,7 +51,7 @@ class PartialAggregate(Operator):
         ]
         sums = {f"{i}.{name}": column for i, part in enumerate(parts) for name, column in part.items()}
         groups = group_rows(group)
-        first = pa.array(groups.first)
+        first = numbers(groups.first)
         batch = build_batch(
             group.hi[groups.first],
             group.lo[groups.first],

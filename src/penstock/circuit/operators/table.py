@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.circuit.delta import Arranged, Delta
@@ -21,7 +20,7 @@ from penstock.circuit.keyed import add_weights, first_of_keys, settle
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.errors import DuplicateKey, MissingRow
 from penstock.trace import Batch, build_batch, lookup_rows, lookup_sums, merge_batches, order_words, sum_of
-from penstock.zset import Hashes, ZSet, gather, hash_columns
+from penstock.zset import Hashes, ZSet, gather, hash_columns, numbers
 
 __all__ = ["Table"]
 
@@ -118,7 +117,7 @@ class Table(Operator):
             batch, row = found.batch, found.row
             add_weights(found.probe, row, batch.weights, total)
             assert batch.row_lo is not None
-            index = pa.array(row)
+            index = numbers(row)
             retract.append(
                 Batch(
                     batch.order[row],
