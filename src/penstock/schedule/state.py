@@ -18,7 +18,7 @@ from penstock.storage import Backend, Segment, SegmentWriter
 from penstock.trace import Batch, BatchRef, Spine
 from penstock.trace.order import Ordered
 
-__all__ = ["Arrangements", "open_segment"]
+__all__ = ["Arrangements", "forget_segments", "open_segment"]
 
 _CACHE_LIMIT = 4096
 _cache: OrderedDict[tuple[str, str], Segment] = OrderedDict()
@@ -33,6 +33,11 @@ def open_segment(backend: Backend, name: str) -> Segment:
             _cache.popitem(last=False)
     _cache.move_to_end(key)
     return _cache[key]
+
+
+def forget_segments() -> None:
+    """Lets go of all segments that nobody uses: a file that was deleted is not gone while it is mapped."""
+    _cache.clear()
 
 
 class Arrangements:

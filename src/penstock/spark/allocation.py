@@ -14,27 +14,67 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["collect_rarely", "keep_freed_memory"]
+__all__ = ["collect_rarely", "give_back_excess", "keep_freed_memory", "release_memory"]
+
+KEPT_BYTES = 1 << 30
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc's names for mallopt
+_USUAL_THRESHOLDS = gc.get_threshold()
 _LARGEST = 32 << 20  # the most that glibc allows below which memory is kept
 
 
 def keep_freed_memory() -> None:
     """From now on freed memory stays with this process. Without glibc nothing happens."""
-    if not sys.platform.startswith("linux"):
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
+    mallopt = _glibc("mallopt")
+    if mallopt is None:
         return
     mallopt(_MMAP_THRESHOLD, _LARGEST)
-    mallopt(_TRIM_THRESHOLD, 1 << 30)
+    mallopt(_TRIM_THRESHOLD, KEPT_BYTES)
     mallopt(_TOP_PAD, 2 * _LARGEST)
     pa.set_memory_pool(pa.system_memory_pool())
+
+
+def give_back_excess() -> None:
+    """Returns freed memory to the system if it is more than steps will soon want again: after a step that was
+    larger than the others, a first load above all."""
+    trim = _glibc("malloc_trim")
+    if trim is not None and free_bytes() > KEPT_BYTES:
+        trim(0)
+
+
+def free_bytes() -> int:
+    """How much freed memory this process holds; 0 where nobody tells."""
+    ask = _glibc("mallinfo2")
+    if ask is None:
+        return 0
+    ask.restype = _MallocInfo
+    return int(ask().fordblks)
+
+
+class _MallocInfo(ctypes.Structure):
+    """glibc's ``struct mallinfo2``."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def _glibc(name: str) -> Any:
+    """A function of the C library, if it is glibc and has it."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        return getattr(ctypes.CDLL(None), name)
+    except (OSError, AttributeError):
+        return None
 
 
 def collect_rarely() -> None:
@@ -42,3 +82,14 @@ def collect_rarely() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+def release_memory() -> None:
+    """Undoes :func:`collect_rarely` and returns all freed memory: the worker's life is over, and Spark may
+    keep its process for other tasks."""
+    gc.unfreeze()
+    gc.set_threshold(*_USUAL_THRESHOLDS)
+    gc.collect()
+    trim = _glibc("malloc_trim")
+    if trim is not None:
+        trim(0)

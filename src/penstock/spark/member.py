@@ -20,7 +20,13 @@ from typing import Any
 
 from penstock.errors import PipelineError, WorkerLost
 from penstock.schedule.message import Message
-from penstock.spark.allocation import collect_rarely, keep_freed_memory
+from penstock.schedule.state import forget_segments
+from penstock.spark.allocation import (
+    collect_rarely,
+    give_back_excess,
+    keep_freed_memory,
+    release_memory,
+)
 from penstock.spark.exchange import Exchange, Poisoned
 from penstock.spark.faults import describe_fault
 from penstock.spark.line import Line, call
@@ -74,6 +80,8 @@ def take_part(invitation: Invitation, index: int) -> None:
         exchange.close()
         if line is not None:
             line.close()
+        forget_segments()
+        release_memory()
 
 
 def _address_towards(driver: tuple[str, int]) -> str:
@@ -104,7 +112,7 @@ class _Member:
             "meet": self._meet,
             "open": self._open,
             "step": self._step,
-            "commit": lambda header, messages: ({"result": self._worker.commit(header["version"])}, ()),
+            "commit": self._commit,
             "read": self._read,
             "changes": self._changes,
             "stop": lambda header, messages: ({}, ()),
@@ -187,6 +195,11 @@ class _Member:
             if level < last:
                 self._exchange.poison(sequence, level)
             return {"fault": describe_fault(error), "level": level}, ()
+
+    def _commit(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
+        result = self._worker.commit(header["version"])
+        give_back_excess()
+        return {"result": result}, ()
 
     def _read(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         return {}, (Message(0, self._index, self._worker.read(header["name"])),)
