@@ -53,6 +53,21 @@ def test_filter_keeps_rows_whose_predicate_is_true_and_not_null(history: list[Ro
     )
 
 
+@given(history=histories(row), both=st.booleans())
+@settings(deadline=None, max_examples=25)
+def test_filter_for_presence_drops_rows_with_null_and_no_others(history: list[Rows], both: bool) -> None:
+    there = [Call(BooleanType(), False, "IsNotNull", (column,)) for column in (N, K)]
+    predicate = Call(BooleanType(), False, "And", tuple(there)) if both else there[0]
+    filtering = Filter(SCHEMA, predicate)
+    assert filtering._present == ((1, 0) if both else (1,))
+    check_follows(
+        filtering,
+        history,
+        lambda rows: rows.filter(lambda r: r[1] is not None and (not both or r[0] is not None)),
+        lambda change: [delta(SCHEMA, change)],
+    )
+
+
 @given(history=histories(row))
 @settings(deadline=None, max_examples=25)
 def test_union_adds_its_inputs_even_the_same_one_twice(history: list[Rows]) -> None:

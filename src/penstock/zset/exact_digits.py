@@ -9,7 +9,7 @@ grouping, without overflow. Invariant of :func:`carry`: the number stays the sam
 ``[-2^31, 2^31)`` (the highest limb excepted), in which form a number has exactly one set of digits. So
 batches whose digits were carried can be added up by the billion before they must be carried again.
 
-Cost: a few passes per digit column.
+Cost: one pass over all digits.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from penstock.errors import EvaluationError
+from penstock.zset.kernel import kernel
 
 __all__ = [
     "BIN",
@@ -87,40 +89,32 @@ def ripple(digits: Mapping[int, Int64s], top: int | None) -> dict[int, Int64s]:
 
     The place ``top`` keeps whatever arrives there. Places that were given stay; others appear where needed.
     """
-    result: dict[int, Int64s] = {}
     if not digits:
-        return result
-    place, last = min(digits), max(digits)
-    incoming: Int64s | None = None
-    while place <= last or incoming is not None:
-        digit = digits.get(place)
-        if digit is None and incoming is None:
-            place += 1
-            continue
-        if place == top:
-            result[place] = _sum(digit, incoming)
-            break
-        # Splitting before adding keeps the addition of the carry inside int64.
-        high, low = (np.int64(0), None) if digit is None else _split(digit)
-        more, low = _split(_sum(low, incoming))
-        if digit is not None or low.any():
-            result[place] = low
-        outgoing = more + high
-        incoming = outgoing if outgoing.any() else None
-        place += 1
-    return result
+        return {}
+    lowest, highest = min(digits), max(digits)
+    # Beyond the highest place given, two more take any carry.
+    last = highest + 2 if top is None else top
+    matrix = np.zeros((last - lowest + 1, len(digits[lowest])), np.int64)
+    for place, digit in digits.items():
+        matrix[place - lowest] = digit
+    _ripple(matrix, top is not None)
+    return {lowest + row: digit for row, digit in enumerate(matrix) if lowest + row in digits or digit.any()}
 
 
-def _sum(left: Int64s | None, right: Int64s | None) -> Int64s:
-    if left is None or right is None:
-        only = right if left is None else left
-        assert only is not None
-        return only
-    return left + right
-
-
-def _split(digit: Int64s) -> tuple[Int64s, Int64s]:
-    """``(high, low)`` with ``digit == high * 2^32 + low`` and ``low`` in ``[-2^31, 2^31)``."""
-    high = digit >> DIGIT_BITS
-    high += (digit >> np.int64(31)) & np.int64(1)  # round to nearest, so small negatives carry nothing
-    return high, digit - (high << DIGIT_BITS)
+@kernel(types.void(types.Array(types.int64, 2, "C"), types.boolean))
+def _ripple(matrix: Int64s, open_top: bool) -> None:
+    """Carries in place, from the first row to the last, which keeps what arrives there if ``open_top``."""
+    places, length = matrix.shape
+    for i in range(length):
+        incoming = np.int64(0)
+        for place in range(places):
+            if open_top and place == places - 1:
+                matrix[place, i] += incoming
+                break
+            # Splitting before adding keeps the addition of the carry inside int64.
+            digit = matrix[place, i]
+            high = (digit >> DIGIT_BITS) + ((digit >> np.int64(31)) & np.int64(1))
+            low = digit - (high << DIGIT_BITS) + incoming
+            more = (low >> DIGIT_BITS) + ((low >> np.int64(31)) & np.int64(1))
+            matrix[place, i] = low - (more << DIGIT_BITS)
+            incoming = high + more

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow.compute as pc
 
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.evaluate import evaluate
-from penstock.expr.nodes import Expr
+from penstock.expr.nodes import Call, Column, Expr
 
 __all__ = ["Filter"]
 
@@ -26,9 +27,27 @@ class Filter(Operator):
         zset = delta_of(inputs[0]).zset
         if len(zset) == 0:
             return Delta(zset)
+        if self._present is not None and not any(zset.columns[i].null_count for i in self._present):
+            return Delta(zset)
         holds = evaluate(self.predicate, zset.columns, len(zset))
         mask = pc.fill_null(holds, False).to_numpy(zero_copy_only=False)
         return Delta(zset if mask.all() else zset.filter(mask))
 
+    @cached_property
+    def _present(self) -> tuple[int, ...] | None:
+        """The columns that must not be NULL, if the predicate asks for nothing else: Catalyst puts such a
+        filter before every inner join, and most columns have no NULL."""
+        return _required(self.predicate)
+
     def describe(self) -> str:
         return str(self.predicate)
+
+
+def _required(predicate: Expr) -> tuple[int, ...] | None:
+    match predicate:
+        case Call(function="IsNotNull", args=(Column(ordinal=ordinal),)):
+            return (ordinal,)
+        case Call(function="And", args=(left, right)):
+            parts = _required(left), _required(right)
+            return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+    return None
