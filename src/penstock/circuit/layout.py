@@ -44,10 +44,6 @@ class Layout:
     def _bits(self) -> int:
         return len(self.assignment).bit_length() - 1
 
-    @property
-    def _shift(self) -> int:
-        return 64 - self._bits
-
     @cached_property
     def _owners(self) -> NDArray[np.int64]:
         return np.asarray(self.assignment, np.int64)
@@ -65,7 +61,8 @@ class Layout:
             return [(0, delta)]
         assert delta.keys is not None
         perm, edges = np.empty(len(delta), np.int64), np.zeros(self.workers + 1, np.int64)
-        _deal(delta.keys.hi, self._owners, self._shift, edges, perm)
+        # A shift by as many bits as a word has is not defined: a single shard is left to the mask.
+        _deal(delta.keys.hi, self._owners, min(63, 64 - self._bits), edges, perm)
         return [
             (worker, delta.take(perm[start:stop]))
             for worker, (start, stop) in enumerate(pairwise(edges.tolist()))
@@ -108,12 +105,13 @@ def _deal(
 ) -> None:
     """Fills ``perm`` with the rows of worker 0, then 1, …, each in the order they came, and ``edges``, which
     is zero, with where each worker's begin."""
+    mask = np.uint64(len(owners) - 1)
     for i in range(len(hi)):
-        edges[owners[hi[i] >> np.uint64(shift)] + 1] += 1
+        edges[owners[(hi[i] >> np.uint64(shift)) & mask] + 1] += 1
     for worker in range(1, len(edges)):
         edges[worker] += edges[worker - 1]
     place = edges.copy()
     for i in range(len(hi)):
-        owner = owners[hi[i] >> np.uint64(shift)]
+        owner = owners[(hi[i] >> np.uint64(shift)) & mask]
         perm[place[owner]] = i
         place[owner] += 1
