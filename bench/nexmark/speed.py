@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from bench.nexmark.answers import compared
 from bench.nexmark.data import queries
 from bench.nexmark.files import GROUP, Files, written
-from bench.nexmark.systems import PEER_SYSTEMS, THREADS, Penstock, System
+from bench.nexmark.systems import PEER_SYSTEMS, THREADS, Peer, Penstock, System
 from bench.peers import PeerMissingError
 from bench.peers.watch import PeerFailedError, PeerTimeoutError, Watched
 from bench.report import Result
@@ -119,7 +119,7 @@ def _chosen(only: str) -> list[str]:
 
 
 def _measured(
-    query: str, number: int, peers: Mapping[str, System], inputs: Inputs, folder: Path
+    query: str, number: int, peers: Mapping[str, Peer], inputs: Inputs, folder: Path
 ) -> dict[str, Measured]:
     systems: dict[str, System] = {"penstock": Penstock(), **peers}
     turn = number % len(systems)
@@ -200,9 +200,7 @@ def _our_answer(query: str, inputs: Inputs, folder: Path) -> pa.Table | None:
     return pq.read_table(path)
 
 
-def _answered(
-    peer: System, query: str, variant: str, inputs: Inputs, path: Path, ours: pa.Table | None
-) -> str:
+def _answered(peer: Peer, query: str, variant: str, inputs: Inputs, path: Path, ours: pa.Table | None) -> str:
     if ours is None:
         return "not compared: Penstock has none"
     try:
@@ -216,7 +214,7 @@ def _answered(
 
 
 def results(
-    found: Mapping[str, Mapping[str, Measured]], peers: Mapping[str, System], inputs: Inputs
+    found: Mapping[str, Mapping[str, Measured]], peers: Mapping[str, Peer], inputs: Inputs
 ) -> list[Result]:
     """One result per peer, or the rates alone if there is none."""
     if not peers:
@@ -226,7 +224,7 @@ def results(
     return [_result(key, peer, found, inputs) for key, peer in peers.items()]
 
 
-def _result(key: str, peer: System, found: Mapping[str, Mapping[str, Measured]], inputs: Inputs) -> Result:
+def _result(key: str, peer: Peer, found: Mapping[str, Mapping[str, Measured]], inputs: Inputs) -> Result:
     rows, ratios, notes = [], [], []
     for query, of in found.items():
         ours, theirs = of["penstock"], of[key]

@@ -20,7 +20,7 @@ from bench.nexmark.files import Files
 from bench.peers import PEERS, PeerMissingError
 from bench.peers.watch import Watched, watch
 
-__all__ = ["PEER_SYSTEMS", "THREADS", "Penstock", "System"]
+__all__ = ["PEER_SYSTEMS", "THREADS", "Peer", "Penstock", "System"]
 
 THREADS = 2
 HEAP = "8g"  # of every peer that runs in a JVM
@@ -33,7 +33,6 @@ class System(Protocol):
 
     name: str
     format: str
-    goal: float
 
     def variants(self, query: str) -> Sequence[str]:
         """The ways of running a query that are worth trying."""
@@ -42,6 +41,12 @@ class System(Protocol):
         self, query: str, files: Files, variant: str, answer: Path | None, *, timeout_s: float
     ) -> Watched:
         """Runs a query; its seconds are in the answer. With ``answer``, writes the rows there."""
+
+
+class Peer(System, Protocol):
+    """A system that ours is compared with."""
+
+    goal: float
 
     def read(self, query: str, answer: Path, schema: pa.Schema) -> Answer:
         """What was written by a run, as rows of ``schema`` with weights."""
@@ -60,7 +65,7 @@ def _python(peer: str) -> Path:
 class Penstock:
     """A view of its own pipeline, with two workers."""
 
-    name, format, goal = "Penstock", "parquet", 0.0
+    name, format = "Penstock", "parquet"
 
     def variants(self, query: str) -> Sequence[str]:
         return ("",)
@@ -75,12 +80,6 @@ class Penstock:
             "answer": None if answer is None else str(answer),
         }
         return watch([sys.executable, "-m", "bench.nexmark.ours"], request, timeout_s=timeout_s)
-
-    def read(self, query: str, answer: Path, schema: pa.Schema) -> Answer:
-        raise NotImplementedError("ours is what the others are compared with")
-
-    def held_back(self, query: str) -> str | None:
-        return None
 
 
 class StructuredStreaming:
@@ -253,7 +252,7 @@ class Pathway:
         return None
 
 
-PEER_SYSTEMS: Mapping[str, System] = {
+PEER_SYSTEMS: Mapping[str, Peer] = {
     "spark": StructuredStreaming(),
     "flink": Flink(),
     "pathway": Pathway(),
