@@ -1,10 +1,11 @@
 """How long does each of the 22 views take to follow a refresh, beside computing it anew?
 
 Each view lives alone in a pipeline: the tables it reads are loaded from Parquet in one step, then orders and
-their lines are refreshed (half new, half deleted) and the step is timed, commit included. Spark computes the
-same query from the same Parquet files in the same session, DuckDB from tables it holds in memory; both are
-timed after one run to warm up. The order of the two Spark sides alternates from view to view. In the end the
-view is compared with what Spark computes over the tables as they are, and its first answer with DuckDB's.
+their lines are refreshed (half new, half deleted) and the step is timed. Spark computes the same query from
+the same Parquet files in the same session; DuckDB from these files too, and from tables that it holds in
+memory in its own format, which is the harder one to beat. All are timed after one run to warm up. The order
+of the two Spark sides alternates from view to view. In the end the view is compared with what Spark computes
+over the tables as they are, and its first answer with DuckDB's.
 
 Then all views live in one pipeline, which shares their tables and arrangements: its load is compared with
 what Spark takes to compute all answers once.
@@ -51,6 +52,7 @@ class Timing:
     refresh: dict[float, list[float]] = field(default_factory=dict)
     spark: list[float] = field(default_factory=list)
     duckdb: list[float] = field(default_factory=list)
+    duckdb_files: list[float] = field(default_factory=list)
     note: str = ""
 
 
@@ -82,7 +84,8 @@ def run(arguments: argparse.Namespace) -> list[Result]:
         for position in range(arguments.repeats):
             together.spark.append(sum(timing.spark[position] for timing in timings.values()))
             if all(timing.duckdb for timing in timings.values()):
-                together.duckdb.append(sum(timing.duckdb[position] for timing in timings.values()))
+                together.duckdb.append(sum(t.duckdb[position] for t in timings.values()))
+                together.duckdb_files.append(sum(t.duckdb_files[position] for t in timings.values()))
         if len(chosen) > 1:
             _penstock(spark, scale, contents, chosen, shares, arguments.repeats, together, Path(answers))
             print(f"  all in one: {_line(together, shares)}", flush=True)
@@ -129,7 +132,7 @@ def _duckdb(
         if "error" in answer:
             timings[name].note = f"DuckDB: {answer['error'].splitlines()[0]}"
         else:
-            timings[name].duckdb = answer["seconds"]
+            timings[name].duckdb, timings[name].duckdb_files = answer["tables"], answer["files"]
 
 
 def _penstock(
@@ -201,15 +204,17 @@ def _results(
     rows = [_row(name, timing, shares, judged) for name, timing in timings.items()]
     title = f"TPC-H scale {scale:g}, each view alone, refresh of {judged:.2%} of the orders with their lines"
     over_spark = [float(str(row["x Spark"])) for row in rows]
-    over_duckdb = [float(str(row["x DuckDB"])) for row in rows if row["x DuckDB"] != "-"]
     notes = [f"{name}: {timing.note.strip()}" for name, timing in timings.items() if timing.note]
     results = [
         Result("tpch", title, geometric_mean(over_spark), GOALS["spark"], "x Spark", rows, True, notes),
         Result("tpch-slowest", title, min(over_spark), GOALS["slowest"], "x Spark", rows, True),
     ]
-    if over_duckdb:
-        figure = geometric_mean(over_duckdb)
-        results.append(Result("tpch-duckdb", title, figure, GOALS["duckdb"], "x DuckDB", rows, True))
+    for name, column in (("tpch-duckdb-files", "x DuckDB (files)"), ("tpch-duckdb", "x DuckDB (memory)")):
+        over = [float(str(row[column])) for row in rows if row[column] != "-"]
+        if over:
+            results.append(
+                Result(name, title, geometric_mean(over), GOALS["duckdb"], column, rows, at_least=True)
+            )
     if together.refresh:
         results.append(_load(scale, shares, judged, together))
     return results
@@ -232,6 +237,7 @@ def _row(name: str, timing: Timing, shares: Sequence[float], judged: float) -> d
     row["min ms"], row["max ms"] = (f(timing.refresh[judged]) * 1e3 for f in (min, max))
     row["Spark ms"] = median(timing.spark) * 1e3
     row["x Spark"] = median(timing.spark) / ours
-    row["DuckDB ms"] = median(timing.duckdb) * 1e3 if timing.duckdb else timing.note or "-"
-    row["x DuckDB"] = median(timing.duckdb) / ours if timing.duckdb else "-"
+    for where, found in (("files", timing.duckdb_files), ("memory", timing.duckdb)):
+        row[f"DuckDB ms ({where})"] = median(found) * 1e3 if found else timing.note or "-"
+        row[f"x DuckDB ({where})"] = median(found) / ours if found else "-"
     return row

@@ -110,6 +110,12 @@ class LosingResident(_Losing, Resident):
     def commit(self, version: int) -> list[dict[str, Any]]:
         return self._call("commit", lambda: Resident.commit(self, version))
 
+    def begin_commit(self, version: int) -> None:
+        return self._call("begin_commit", lambda: Resident.begin_commit(self, version))
+
+    def finish_commit(self) -> list[dict[str, Any]]:
+        return self._call("finish_commit", lambda: Resident.finish_commit(self))
+
     def read(self, name: str) -> pa.Table:
         return self._call("read", lambda: Resident.read(self, name))
 

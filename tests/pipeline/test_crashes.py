@@ -19,10 +19,10 @@ def same_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HashSeed, "random", staticmethod(lambda: SEED))
 
 
-def whole_story(kind: type[Resident]) -> CrashingBackend:
+def whole_story(kind: type[Resident], interval_s: float = 1e9) -> CrashingBackend:
     """The story without a crash, to see what it writes."""
     backend = CrashingBackend()
-    told = coordinator(backend, kind)
+    told = coordinator(backend, kind, commit_interval_s=interval_s)
     told.open()
     live(told)
     check(told, STEPS)
@@ -31,14 +31,18 @@ def whole_story(kind: type[Resident]) -> CrashingBackend:
     return backend
 
 
-def interrupted(kind: type[Resident], at: int, how: str) -> None:
-    """The story killed at a write, opened again by other workers, and told to its end."""
+def interrupted(kind: type[Resident], at: int, how: str, interval_s: float = 1e9) -> bool:
+    """The story killed at a write, opened again by other workers, and told to its end; whether there was such
+    a write (versions in passing are made at the pace of another thread)."""
     backend = CrashingBackend(at, how)
-    told = coordinator(backend, kind)
-    with pytest.raises(Crash):
+    told = coordinator(backend, kind, commit_interval_s=interval_s)
+    crashed = False
+    try:
         told.open()
         live(told)
         told.close()
+    except Crash:
+        crashed = True
     acknowledged = told.step
     backend.survive()
     again = coordinator(backend, kind, workers=3)
@@ -48,19 +52,26 @@ def interrupted(kind: type[Resident], at: int, how: str) -> None:
     live(again)
     check(again, STEPS)
     again.close()
+    return crashed
 
 
 @pytest.mark.parametrize(("kind", "stride"), [(Resident, 1), (Staged, 6)], ids=["resident", "staged"])
 def test_killed_before_any_write_and_opened_again(kind: type[Resident], stride: int) -> None:
     for at in range(1, whole_story(kind).writes + 1, stride):
-        interrupted(kind, at, "before")
+        assert interrupted(kind, at, "before")
+
+
+def test_killed_while_versions_are_made_in_passing() -> None:
+    writes = whole_story(Resident, 1e-9).writes
+    crashes = [interrupted(Resident, at, "before", 1e-9) for at in range(1, writes + 1)]
+    assert sum(crashes) >= writes // 2
 
 
 def test_killed_in_the_middle_of_recording_a_step() -> None:
     appends = whole_story(Resident).appends
     assert len(appends) == STEPS
     for at in appends:
-        interrupted(Resident, at, "torn")
+        assert interrupted(Resident, at, "torn")
 
 
 def test_leftovers_of_a_crashed_commit_are_collected() -> None:

@@ -19,13 +19,18 @@ class Work:
 
     def __init__(self) -> None:
         self.waiting = 0
-        self.step = 0
+        self.step = self.rests = 0
         self.errors: list[PenstockError] = []
         self.fail: Callable[[], BaseException] | None = None
         self.done = threading.Condition()
 
     def loop(self, interval_s: float = WAIT_S) -> Loop:
-        return Loop(self._step, lambda: self.waiting > 0, self.errors.append, interval_s)
+        return Loop(self._step, lambda: self.waiting > 0, self._rest, self.errors.append, interval_s)
+
+    def _rest(self) -> None:
+        with self.done:
+            self.rests += 1
+            self.done.notify_all()
 
     def push(self, loop: Loop) -> None:
         with self.done:
@@ -153,10 +158,20 @@ def test_a_step_under_way_is_finished_before_the_loop_rests() -> None:
         steps.append(1)
         return len(steps)
 
-    loop = Loop(slow, lambda: not steps, lambda error: None, WAIT_S)
+    loop = Loop(slow, lambda: not steps, lambda: None, lambda error: None, WAIT_S)
     loop.start()
     assert entered.wait(WAIT_S)
     threading.Timer(0.05, leave.set).start()
     assert loop.pause() == 1
     assert steps == [1]
     loop.stop()
+
+
+def test_a_loop_with_nothing_to_do_rests_again_and_again() -> None:
+    work = Work()
+    loop = work.loop(interval_s=0.01)
+    loop.start()
+    with work.done:
+        assert work.done.wait_for(lambda: work.rests >= 3, WAIT_S)
+    loop.stop()
+    assert work.step == 0 and not work.errors

@@ -19,8 +19,8 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
 
 
-def calls_of_the_story(kind: type[Resident]) -> int:
-    told = coordinator(MemoryBackend(), kind)
+def calls_of_the_story(kind: type[Resident], interval_s: float) -> int:
+    told = coordinator(MemoryBackend(), kind, commit_interval_s=interval_s)
     told.open()
     live(told)
     told.read("by_k")
@@ -28,10 +28,14 @@ def calls_of_the_story(kind: type[Resident]) -> int:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("kind", [LosingResident, LosingStaged])
-def test_workers_lost_at_any_call(kind: type[Resident], after: bool) -> None:
-    for at in range(1, calls_of_the_story(kind) + 1):
-        told = coordinator(MemoryBackend(), kind)
+@pytest.mark.parametrize(
+    ("kind", "interval_s"),
+    [(LosingResident, 1e9), (LosingResident, 1e-9), (LosingStaged, 1e9)],
+    ids=["resident", "resident, versions in passing", "staged"],
+)
+def test_workers_lost_at_any_call(kind: type[Resident], interval_s: float, after: bool) -> None:
+    for at in range(1, calls_of_the_story(kind, interval_s) + 1):
+        told = coordinator(MemoryBackend(), kind, commit_interval_s=interval_s)
         told.runtime.lose_at, told.runtime.lose_after = at, after  # type: ignore[attr-defined]
         told.open()
         live(told)
@@ -127,7 +131,7 @@ def test_a_manifest_that_cannot_be_written_costs_nothing_but_the_version(
         raise StorageError("manifest: no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(told.store, "commit", full)
+        patch.setattr(told.store, "publish", full)
         with pytest.raises(PipelineError, match="step 3 is done and safe in the input log"):
             told.run_step(inputs(told.store.seed)[2])
     assert (told.step, told.store.version) == (3, version)

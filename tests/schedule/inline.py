@@ -102,6 +102,19 @@ class Resident:
     def commit(self, version: int) -> list[dict[str, Any]]:
         return [json.loads(json.dumps(worker.commit(version))) for worker in self.workers]
 
+    def begin_commit(self, version: int) -> None:
+        """Snapshots now; what was begun is written when somebody asks for it the second time, so that there
+        are always steps in between."""
+        self.snapshots = [worker.snapshot(version) for worker in self.workers]
+        self.asked = 0
+
+    def written(self) -> list[dict[str, Any]] | None:
+        self.asked += 1
+        return self.finish_commit() if self.asked > 1 else None
+
+    def finish_commit(self) -> list[dict[str, Any]]:
+        return [json.loads(json.dumps(snapshot.write())) for snapshot in self.snapshots]
+
     def committed(self, version: int, body: Body) -> None:
         pass
 

@@ -48,6 +48,15 @@ class ToyFactory:
         return Toy(Path(self.folder), index, self.workers)
 
 
+@dataclass(frozen=True)
+class ToySnapshot:
+    worker: Toy
+    entries: list[tuple[int, int, int, int]]
+
+    def write(self) -> dict[str, Any]:
+        return self.worker.write(self.entries)
+
+
 def toy_crew(folder: Path, workers: int) -> Crew:
     return Crew("toy", workers, LEVELS, ToyFactory(str(folder), workers))
 
@@ -143,10 +152,9 @@ class Toy:
         (self.folder / name).write_text(json.dumps(entries))
         return {"file": name, "worker": self.index}
 
-    def commit(self, version: int) -> dict[str, Any]:
-        reference = self.write(self.log[self.durable :])
-        self.durable = len(self.log)
-        return reference
+    def snapshot(self, version: int) -> ToySnapshot:
+        entries, self.durable = self.log[self.durable :], len(self.log)
+        return ToySnapshot(self, entries)
 
     def flush_level(self, version: int, level: int) -> dict[str, Any]:
         return self.write([entry for entry in self.pending if entry[1] == level])

@@ -55,7 +55,7 @@ def test_inserting_and_deleting_leaves_nothing() -> None:
     words = np.arange(1, 100, dtype=np.uint64)
     spine.insert(_of(words))
     spine.insert(_of(words, -1))
-    assert spine.batches == () and spine.refs == () and len(spine) == 0 and spine.merged() is None
+    assert spine.batches == () and spine.held == () and len(spine) == 0 and spine.merged() is None
 
 
 def test_only_batches_made_since_the_last_commit_have_no_place_on_disk() -> None:
@@ -64,13 +64,15 @@ def test_only_batches_made_since_the_last_commit_have_no_place_on_disk() -> None
     spine.load(stored, place)
     spine.load(_of(np.empty(0, np.uint64)), BatchRef("segments/a", 4, 0, 0))
     spine.insert(_of(np.arange(200, 210, dtype=np.uint64)))
-    assert spine.refs == (place, None)
-    spine.stored({1: BatchRef("segments/b", 0, 0, 10)})
-    assert spine.refs == (place, BatchRef("segments/b", 0, 0, 10))
+    assert [held.ref for held in spine.held] == [place, None]
+    before = spine.held
+    before[1].ref = BatchRef("segments/b", 0, 0, 10)
+    assert [held.ref for held in spine.held] == [place, BatchRef("segments/b", 0, 0, 10)]
     spine.insert(
         _of(np.arange(300, 400, dtype=np.uint64))
     )  # merges with both: neither place holds the result
-    assert spine.refs == (None,)
+    before[0].ref = BatchRef("segments/c", 0, 0, 100)  # a commit that ends only now says nothing of it
+    assert [held.ref for held in spine.held] == [None]
 
 
 def test_loaded_batches_stand_largest_first_whatever_the_order_they_come_in() -> None:
@@ -78,7 +80,7 @@ def test_loaded_batches_stand_largest_first_whatever_the_order_they_come_in() ->
     for size in (5, 100, 20, 100, 1):
         spine.load(_of(np.arange(1, size + 1, dtype=np.uint64)), BatchRef("segments/a", size, 0, size))
     assert [len(batch) for batch in spine.batches] == [100, 100, 20, 5, 1]
-    assert [ref.entry for ref in spine.refs if ref] == [100, 100, 20, 5, 1]
+    assert [held.ref.entry for held in spine.held if held.ref] == [100, 100, 20, 5, 1]
 
 
 def test_a_reference_survives_its_json() -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from penstock.circuit.operator import Operator
+from penstock.circuit.operator import Incremental, Operator
 
 __all__ = ["Circuit", "CircuitBuilder", "Node"]
 
@@ -96,6 +96,14 @@ class CircuitBuilder:
     def operator(self, node: int) -> Operator:
         """The operator of a node."""
         return self._nodes[node].operator
+
+    def grows(self, node: int) -> bool:
+        """Whether a node's output never takes a row back, because no source below it does and every operator
+        on the way turns additions into additions."""
+        found = self._nodes[node]
+        if found.operator.info.incremental in (Incremental.LINEAR, Incremental.BILINEAR):
+            return all(map(self.grows, found.inputs))
+        return found.operator.grows
 
     def build(self) -> Circuit:
         """The finished circuit."""

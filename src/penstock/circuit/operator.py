@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from penstock.circuit.delta import Arranged, Delta, net_of
 from penstock.errors import EvaluationError
-from penstock.trace import Batch
+from penstock.trace import Batch, KeyWords
 from penstock.zset import Hashes, HashSeed
 
 __all__ = ["REGISTRY", "Flow", "Incremental", "Operator", "OperatorInfo", "State", "operator"]
@@ -108,6 +108,11 @@ class Operator(ABC):
         return False
 
     @property
+    def grows(self) -> bool:
+        """Whether the output of a source never takes a row back."""
+        return False
+
+    @property
     def fan(self) -> int:
         """How many batches of similar size the operator's arrangements may have (see ``Spine``): few where
         steps look rows up in them, more where they are only read as a whole."""
@@ -122,6 +127,16 @@ class Operator(ABC):
     def slots(self) -> int:
         """How many arrangements the operator keeps."""
         return 0
+
+    @property
+    def tells_words(self) -> bool:
+        """Whether the words of rows in the operator's one arrangement can be computed from their values, so
+        that they need not be stored."""
+        return False
+
+    def words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
+        """These words."""
+        raise NotImplementedError(f"the words of {self.info.name} are stored with its rows")
 
     def describe(self) -> str:
         """The parameters, for people."""

@@ -23,6 +23,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.reports import StepReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
+from penstock.pipeline.versions import Moment, Versions
 from penstock.schedule.worker import STEP_COLUMN
 from penstock.spark.runtime import Runtime
 from penstock.storage import Part
@@ -53,11 +54,14 @@ class Coordinator:
         self._catalog = catalog
         self._commit_interval_s = commit_interval_s
         self._retained_steps = retained_steps
+        self._problem: PenstockError | None = None
         self.step = store.step
         self.times: dict[int, int] = dict(store.body["times"])
         self.restarts = 0
         self.metrics = Metrics.of(store.body["pipeline"], program)
-        self._committed_at = time.monotonic()
+        self._versions = Versions(
+            *(program, layout, store, runtime, self.metrics), catalog=catalog, retained_steps=retained_steps
+        )
 
     # ---- opening and recovery ---------------------------------------------------------------------
 
@@ -85,18 +89,19 @@ class Coordinator:
             self.runtime.accept()
             self.times.setdefault(self.step, time.time_ns() // 1000)
         if opening or self.store.body["catalog"] != self._catalog:
-            self._commit()
+            self._versions.make(self._moment())
         for step, buffer in self.store.recorded(self.step):
             inputs = StepInput.from_buffer(buffer, self.program)
             self.runtime.step(step, inputs.messages(self.program, self.layout))
             self._accept(step, inputs.at_us)
             if self.runtime.commits_every_step:
-                self._commit()
+                self._versions.make(self._moment())
 
     def _accept(self, step: int, at_us: int) -> None:
         self.runtime.accept()
         self.step = step
         self.times[step] = at_us
+        self.times.pop(step - self._retained_steps, None)
 
     def _recover(self, loss: WorkerLost) -> None:
         """The next gang, at the newest version, with the steps since run again."""
@@ -104,6 +109,7 @@ class Coordinator:
             self.restarts += 1
             _log.warning("a worker was lost (%s); starting the next gang, attempt %d", loss, attempt)
             try:
+                self._versions.forget()
                 self.runtime.close()
                 self._bring_up()
                 return
@@ -127,6 +133,7 @@ class Coordinator:
         def meanwhile() -> None:
             record.extend(inputs.to_parts(self.program))
             self.metrics.settle()
+            self._advance()
 
         try:
             replies = self.runtime.step(self.step + 1, messages, meanwhile)
@@ -146,9 +153,7 @@ class Coordinator:
         except WorkerLost as loss:
             self._recover(loss)  # the step is in the log: it happens there
         logged = time.perf_counter()
-        due = self.runtime.commits_every_step or self._since_commit_s() >= self._commit_interval_s
-        if due:
-            self._commit_after(step)
+        self._make_version_when_due()
         ended = time.perf_counter()
         report = StepReport(
             step=step,
@@ -158,7 +163,7 @@ class Coordinator:
                 "step": (ended - started) * 1000,
                 "run": (ran - started) * 1000,
                 "log": (logged - ran) * 1000,
-                "commit": (ended - logged) * 1000 if due else 0.0,
+                "commit": (ended - logged) * 1000,
                 "exchange": sum(reply.get("exchange_ms", 0.0) for reply in replies) / len(replies),
             },
             absent_keys={
@@ -166,22 +171,44 @@ class Coordinator:
                 for name, count in _total(reply["counters"] for reply in replies).items()
                 if name.startswith("absent_keys:")
             },
-            committed=due,
+            committed=self.store.step == step,
         )
         self.metrics.stepped(report, replies, inputs.at_us, inputs.rows_by_table)
         return report
 
-    def _since_commit_s(self) -> float:
-        return time.monotonic() - self._committed_at
+    # ---- versions ---------------------------------------------------------------------------------
 
-    def _commit_after(self, step: int) -> None:
-        """A commit whose failure must not look like the failure of the step."""
+    def _moment(self) -> Moment:
+        return Moment(self.step, dict(self.times))
+
+    def _advance(self) -> None:
+        """Goes on with the version in the making while the workers run a step, which must not fail for it."""
         try:
-            self.commit()
+            self._versions.advance()
+        except PenstockError as problem:
+            self._problem = problem
+
+    def _make_version_when_due(self) -> None:
+        """Begins a version, or makes one if there has to be one after every step. That it could not be made
+        must not look like the failure of the step."""
+        try:
+            if self._problem is not None:
+                problem, self._problem = self._problem, None
+                raise problem
+            if self.runtime.commits_every_step or self._commit_interval_s <= 0:
+                self.commit()
+            elif self._versions.age_s >= self._commit_interval_s:
+                self._begin_version()
         except PenstockError as error:
             raise PipelineError(
-                f"step {step} is done and safe in the input log, but no version could be made of it: {error}"
+                f"step {self.step} is done and safe in the input log, but no version could be made: {error}"
             ) from error
+
+    def _begin_version(self) -> None:
+        try:
+            self._versions.begin(self._moment())
+        except WorkerLost as loss:
+            self._recover(loss)
 
     def _commit_what_is_left(self) -> None:
         """A runtime that keeps nothing in memory cannot go on from, or show, a step that no version has: if
@@ -192,50 +219,18 @@ class Coordinator:
     def commit(self) -> None:
         """Makes the state as of the last accepted step a version."""
         try:
-            self._commit()
+            self._versions.make(self._moment())
         except WorkerLost as loss:
             self._recover(loss)
-            self._commit()
+            self._versions.make(self._moment())
 
-    def _commit(self) -> None:
-        version = self.store.version + 1
-        replies = self.runtime.commit(version)
-        self.metrics.committed(replies)
-        body = self._body(replies)
-        self.store.commit(body)
-        self.runtime.committed(version, body)
-        self._committed_at = time.monotonic()
-
-    def _body(self, replies: list[dict[str, Any]]) -> dict[str, Any]:
-        """The manifest of the next version, from what the workers wrote."""
-        written = {slot for reply in replies for slot in reply["arrangements"]}
-        stored = self.store.body["arrangements"]
-        arrangements: dict[str, list[Any]] = {
-            slot: [] if slot in written else stored.get(slot, []) for slot in self.program.slots
-        }
-        changes: dict[str, list[Any]] = {view: [] for view in self.program.circuit.views}
-        oldest = self.step - self._retained_steps
-        for view, node in self.program.circuit.views.items():
-            if self.program.circuit.nodes[node].slot(0) in stored:  # not another view of the same name
-                refs = self.store.body["changes"].get(view, ())
-                changes[view] += [ref for ref in refs if ref["last"] > oldest]
-        for reply in replies:
-            for slot, refs in reply["arrangements"].items():
-                arrangements[slot] += refs
-            for view, ref in reply["changes"].items():
-                changes[view].append({**ref, "first": self.store.step, "last": self.step})
-        self.times = {step: at for step, at in self.times.items() if step > oldest}
-        layout = {"workers": self.layout.workers, "assignment": list(self.layout.assignment)}
-        return {
-            **self.store.body,
-            "step": self.step,
-            "arrangements": arrangements,
-            "changes": changes,
-            "times": sorted(self.times.items()),
-            "catalog": self._catalog,
-            "layout": layout,
-            "metrics": self.metrics.to_json(),
-        }
+    def rest(self) -> None:
+        """There is nothing to do at the moment: a version in the making is finished."""
+        if self._versions.in_the_making:
+            try:
+                self._versions.finish()
+            except WorkerLost as loss:
+                self._recover(loss)
 
     # ---- reading ----------------------------------------------------------------------------------
 
@@ -268,6 +263,7 @@ class Coordinator:
     def close(self) -> None:
         """Commits what is not yet in a version and lets the workers go."""
         try:
+            self.rest()
             if self.step > self.store.step:
                 self.commit()
         finally:
@@ -276,6 +272,7 @@ class Coordinator:
     def kill(self) -> None:
         """Lets the workers go without a commit: the log has what the last version lacks."""
         self.runtime.close()
+        self._versions.close()
         self.store.close()
 
 

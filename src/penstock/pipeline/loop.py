@@ -12,7 +12,8 @@ __all__ = ["Loop"]
 
 
 class Loop:
-    """Calls ``step`` whenever ``ready`` says there is something to do, until paused or stopped.
+    """Calls ``step`` whenever ``ready`` says there is something to do, until paused or stopped; ``rest`` when
+    there was nothing to do for ``interval_s``.
 
     A step that fails on bad input is given to ``on_error`` and the loop goes on: the step did not happen. Any
     other failure ends the loop.
@@ -23,10 +24,12 @@ class Loop:
         self,
         step: Callable[[], int],
         ready: Callable[[], bool],
+        rest: Callable[[], None],
         on_error: Callable[[PenstockError], None],
         interval_s: float,
     ) -> None:
-        self._step, self._ready, self._on_error, self._interval_s = step, ready, on_error, interval_s
+        self._step, self._ready, self._rest = step, ready, rest
+        self._on_error, self._interval_s = on_error, interval_s
         self._machine = Machine()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -76,15 +79,18 @@ class Loop:
                 self._changed.notify_all()
                 if self._machine.phase is Phase.STOPPED:
                     return
-                if not (self._machine.may_step and self._ready()):
-                    self._changed.wait(self._interval_s)
+                busy = self._machine.may_step and self._ready()
+                if not busy and self._changed.wait(self._interval_s):
                     continue
-            if not self._one_step():
+            if not self._go_on(busy):
                 return
 
-    def _one_step(self) -> bool:
-        """One step; whether the loop can go on after it."""
+    def _go_on(self, busy: bool) -> bool:
+        """One step, or a rest; whether the loop can go on after it."""
         try:
+            if not busy:
+                self._rest()
+                return True
             done = self._step()
         except (InputError, EvaluationError) as error:
             self._on_error(error)

@@ -52,7 +52,9 @@ class Pipeline:
     any state). ``mode`` is ``"resident"`` (workers stay up between steps) or ``"staged"`` (each step is one
     Spark job). ``spark`` is a classic session; by default the active one, or else an embedded ``local[W+2]``.
     State becomes a new version every ``commit_interval_s`` seconds (a crash loses nothing in between: the
-    input log has it). Changes of views can be read for ``retained_steps`` steps.
+    input log has it). Changes of views can be read for ``retained_steps`` steps. With ``compact`` state is
+    stored compressed: a fraction of the space, but commits cost more, and opening unpacks what it otherwise
+    only maps. This may be chosen anew for each run.
 
     >>> import penstock as ps
     >>> pipe = ps.Pipeline("shop", storage=tmp_path / "shop")
@@ -73,12 +75,14 @@ class Pipeline:
         spark: SparkSession | None = None,
         commit_interval_s: float = 1.0,
         retained_steps: int = 1000,
+        compact: bool = False,
     ) -> None:
         if mode not in ("resident", "staged"):
             raise PipelineError(f"mode is 'resident' or 'staged', not {mode!r}")
         self.name, self.workers, self.mode = name, workers, mode
         self._layout = Layout.even(workers)
         self._commit_interval_s, self._retained_steps = commit_interval_s, retained_steps
+        self._compact = compact
         url = str(storage)
         self._backend = open_backend(str(Path(url).absolute()) if "://" not in url else url)
         stored = PipelineStore(self._backend, name).body["catalog"]
@@ -106,6 +110,7 @@ class Pipeline:
             spark=self.spark,
             commit_interval_s=self._commit_interval_s,
             retained_steps=self._retained_steps,
+            compact=self._compact,
         )
         if other._unplanned is not None:
             raise PipelineError(f"{other._backend.url} is not empty: it holds a pipeline with its own tables")
@@ -283,7 +288,7 @@ class Pipeline:
     def _coordinator(self, catalog: Catalog) -> Coordinator:
         program = self._program(catalog)
         store = PipelineStore(self._backend, self.name)
-        factory = partial(make_worker, program, self._layout, self._backend.url, store.seed)
+        factory = partial(make_worker, program, self._layout, self._backend.url, store.seed, self._compact)
         crew = Crew(self.name, self.workers, program.levels, factory)
         runtime: Runtime
         runtime = (

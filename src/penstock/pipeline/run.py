@@ -159,9 +159,17 @@ class Run:
         self._check_open()
         if self._loop is None:
             self._loop = Loop(
-                lambda: self.step().step, lambda: not self._pushes.empty, self._errors.append, interval_s
+                lambda: self.step().step,
+                lambda: not self._pushes.empty,
+                self._rest,
+                self._errors.append,
+                interval_s,
             )
         self._loop.start()
+
+    def _rest(self) -> None:
+        with self._lock:
+            self._coordinator.rest()
 
     def pause(self) -> int:
         """Lets the background loop come to rest; returns the last step."""

@@ -7,7 +7,7 @@ names is garbage: a leftover of a crashed attempt, or replaced by merging.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
@@ -87,20 +87,29 @@ class PipelineStore:
 
     def commit(self, body: Mapping[str, Any]) -> None:
         """Publishes the next version, then lets go of what no kept version needs."""
-        before = self.body
+        self.publish(body)
+        self.clean(self.adopt(body))
+
+    def publish(self, body: Mapping[str, Any]) -> None:
+        """The first part of a commit: when it returns, the next version is there for all who open the
+        pipeline. Another thread may do it while steps are recorded."""
         self._manifests.commit(Manifest(self.version + 1, body))
+
+    def adopt(self, body: Mapping[str, Any]) -> set[str]:
+        """The second: from now on the published version is the newest one here too. The log keeps the steps
+        since the version before; it goes on in a new file, so that this one can be dropped one day. Returns
+        the segments that the two versions need."""
+        before = self.body
         self.version, self.body = self.version + 1, body
         if self._log is not None:
-            last = self._log.last_step
-            if last is None or last <= self.step:
-                self._log.rotate(self.step + 1)
+            self._log.rotate(max(self._log.last_step or 0, self.step) + 1)
             self._log.drop_before(int(before["step"]) + 1)
-        self._manifests.prune(KEPT_VERSIONS)
-        self._collect(before, body)
+        return segments_of(before) | segments_of(body)
 
-    def _collect(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-        """Deletes the segments that neither the last version nor the new one names."""
-        kept = segments_of(before) | segments_of(now)
+    def clean(self, kept: Set[str]) -> None:
+        """The third: deletes older versions and the segments that neither of the last two names. Another
+        thread may do it, before the next version is published."""
+        self._manifests.prune(KEPT_VERSIONS)
         for name in self.backend.list("segments/"):
             if name not in kept and _version_of(name) < self.version:
                 self.backend.delete(name)

@@ -30,6 +30,7 @@ from penstock.errors import EvaluationError, PipelineError
 from penstock.schedule.files import FileShare
 from penstock.schedule.handoff import Handoff
 from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge
+from penstock.schedule.snapshot import Snapshot, joined
 from penstock.schedule.state import Arrangements
 from penstock.storage import Backend, open_backend
 from penstock.trace import Batch
@@ -44,7 +45,14 @@ class Worker:
     """Worker number ``worker`` of ``layout.workers``."""
 
     def __init__(
-        self, program: Program, worker: int, layout: Layout, backend: Backend, seed: HashSeed
+        self,
+        program: Program,
+        worker: int,
+        layout: Layout,
+        backend: Backend,
+        seed: HashSeed,
+        *,
+        compact: bool = False,
     ) -> None:
         self.program, self.worker, self.layout, self.backend, self.seed = (
             program,
@@ -53,7 +61,8 @@ class Worker:
             backend,
             seed,
         )
-        self._arrangements = Arrangements(backend, layout, worker, {}, {})
+        self._compact = compact
+        self._arrangements = self._opened({})
         self._opening: frozenset[str] = frozenset()
         self._inputs: dict[int, list[Edge]] = defaultdict(list)
         self._outputs: dict[int, list[Edge]] = defaultdict(list)
@@ -88,13 +97,17 @@ class Worker:
     def open(self, body: Mapping[str, Any]) -> None:
         """Opens the state that a manifest names. ``body["opening"]`` lists arrangements that are new:
         if there are any, the next step fills them from the tables and takes no input."""
-        fans = {slot: node.operator.fan for slot, node in self.program.slots.items()}
-        stored = body.get("arrangements", {})
-        self._arrangements = Arrangements(self.backend, self.layout, self.worker, stored, fans)
+        self._arrangements = self._opened(body.get("arrangements", {}))
         self._opening = frozenset(body.get("opening", ()))
         self._changes.clear()
         self._written = (0, {})
         self._clear()
+
+    def _opened(self, stored: Mapping[str, Any]) -> Arrangements:
+        owners = {slot: node.operator for slot, node in self.program.slots.items()}
+        return Arrangements(
+            *(self.backend, self.layout, self.worker, stored, owners, self.seed), compact=self._compact
+        )
 
     def begin(self, step: int, inputs: Sequence[Message]) -> None:
         """Starts a step with the rows pushed to this worker's share of the tables."""
@@ -149,25 +162,28 @@ class Worker:
         """Writes what is new since the last commit as one segment; returns references for the manifest.
 
         A commit of the same version again means that nobody published what the last one wrote."""
-        return self._write(version, self.program.slots)
+        return self.snapshot(version).write()
+
+    def snapshot(self, version: int) -> Snapshot:
+        """What a commit of ``version`` has to write, for another thread to write it while steps go on."""
+        return self._snapshot(version, self.program.slots)
 
     def flush_level(self, version: int, level: int) -> dict[str, Any]:
         """Accepts and writes what one level staged (a staged step: levels run in different tasks)."""
         nodes = [node for node in self.program.circuit.nodes if self.program.level_of[node.id] == level]
         self.accept()
-        return self._write(version, [node.slot(i) for node in nodes for i in range(node.operator.slots)])
+        slots = [node.slot(i) for node in nodes for i in range(node.operator.slots)]
+        return self._snapshot(version, slots).write()
 
-    def _write(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> dict[str, Any]:
+    def _snapshot(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> Snapshot:
         last, written = self._written
         if version != last:  # what was written for the last version is in its manifest
             self._changes = defaultdict(
                 list, {view: parts[written.get(view, 0) :] for view, parts in self._changes.items()}
             )
-        changes = {view: _concat(parts) for view, parts in self._changes.items() if parts}
-        stored, changed = self._arrangements.write(version, slots, changes)
-        self._written = (version, {view: len(parts) for view, parts in self._changes.items()})
-        sizes = {slot: self._arrangements.size(slot) for slot in stored}
-        return {"worker": self.worker, "arrangements": stored, "changes": changed, "sizes": sizes}
+        changes = {view: tuple(parts) for view, parts in self._changes.items() if parts}
+        self._written = (version, {view: len(parts) for view, parts in changes.items()})
+        return self._arrangements.snapshot(version, slots, changes)
 
     def read(self, name: str) -> pa.RecordBatch:
         """This worker's part of a table's or view's rows, with their weights."""
@@ -186,7 +202,7 @@ class Worker:
         node = self.program.circuit.nodes[self.program.circuit.views[view]]
         empty = _with_step(ZSet.empty(node.operator.schema), 0)
         recent = [part for part in self._changes.get(view, ()) if part.column(STEP_COLUMN)[0].as_py() > since]
-        return _concat([empty, *recent])
+        return joined([empty, *recent])
 
     # ---- running ----------------------------------------------------------------------------------
 
@@ -309,14 +325,12 @@ class NodeState:
             self._worker._counters[what] += number
 
 
-def make_worker(program: Program, layout: Layout, url: str, seed: HashSeed, worker: int) -> Worker:
+def make_worker(
+    program: Program, layout: Layout, url: str, seed: HashSeed, compact: bool, worker: int
+) -> Worker:
     """Runs in the worker's process: state is opened there, nothing but the program is shipped."""
-    return Worker(program, worker, layout, open_backend(url), seed)
+    return Worker(program, worker, layout, open_backend(url), seed, compact=compact)
 
 
 def _with_step(zset: ZSet, step: int) -> pa.RecordBatch:
     return zset.to_batch().append_column(STEP_COLUMN, pa.array(np.full(len(zset), step, np.int64)))
-
-
-def _concat(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)

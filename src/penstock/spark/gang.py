@@ -108,10 +108,10 @@ class Gang:
             raise rebuild_fault(replies[worker].header["fault"], worker)
         return replies
 
-    def tell(self, do: str) -> None:
+    def tell(self, do: str, fields: Mapping[str, object] | None = None) -> None:
         """Give every worker a command that it does not reply to; what goes wrong shows with the next one."""
         try:
-            self._send(do)
+            self._send(do, fields)
         except BaseException:
             self.alive = False
             raise

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,6 @@ from penstock.schedule.message import Message
 from penstock.schedule.state import forget_segments
 from penstock.spark.allocation import (
     collect_rarely,
-    give_back_excess,
     keep_freed_memory,
     release_memory,
 )
@@ -32,11 +32,13 @@ from penstock.spark.faults import describe_fault
 from penstock.spark.line import Line, call
 from penstock.spark.runtime import Crew, StepWorker
 from penstock.spark.wire import Frame
+from penstock.spark.writer import CommitWriter
 
 __all__ = ["Invitation", "take_part"]
 
 _GRACE_SECONDS = 3.0
-_DECISIONS = ("accept", "abort")
+_TOLD = ("accept", "abort", "write")  # commands without a reply
+_SWITCH_SECONDS = 0.0005
 
 Reply = tuple[dict[str, Any], Sequence[Message]]
 
@@ -72,6 +74,8 @@ def take_part(invitation: Invitation, index: int) -> None:
         }
         line = call(invitation.address, invitation.secret, hello)
         threading.Thread(target=_watch, args=(line, over), daemon=True).start()
+        # A commit that is being written gives way to a step sooner than Python lets it by default.
+        sys.setswitchinterval(_SWITCH_SECONDS)
         _Member(invitation, index, exchange).obey(line)
     except OSError:
         return  # the driver is gone or does not know this generation: either way nobody waits for us
@@ -108,11 +112,13 @@ class _Member:
         self._exchange = exchange
         self._opened: StepWorker | None = None
         self._undecided: WorkerLost | None = None
+        self._writer: CommitWriter | None = None
         self._commands: dict[str, Callable[[Mapping[str, Any], Sequence[Message]], Reply]] = {
             "meet": self._meet,
             "open": self._open,
             "step": self._step,
             "commit": self._commit,
+            "finish_commit": self._finish_commit,
             "read": self._read,
             "changes": self._changes,
             "stop": lambda header, messages: ({}, ()),
@@ -123,8 +129,8 @@ class _Member:
             header = command.header
             if header["generation"] != self._generation:
                 return
-            if header["do"] in _DECISIONS:
-                self._decide(header["do"])
+            if header["do"] in _TOLD:
+                self._follow(header)
                 continue
             try:
                 if self._undecided is not None and header["do"] != "open":
@@ -145,16 +151,25 @@ class _Member:
             raise PipelineError("the worker has not been opened")
         return self._opened
 
-    def _decide(self, decision: str) -> None:
-        """What the driver decided about the last step. It expects no reply, so a failure is kept for the next
-        command: a state to which an accepted step could not be added is as good as lost."""
+    def _follow(self, header: Mapping[str, Any]) -> None:
+        """What the driver decided about the last step, or that the state is to be written. It expects no
+        reply, so a failure is kept for the next command: a state to which an accepted step could not be added
+        is as good as lost."""
+        do = header["do"]
         try:
-            if decision == "accept":
+            if do == "accept":
                 self._worker.accept()
+            elif do == "write":
+                self._begin_writing(header["version"])
             elif self._opened is not None:
                 self._opened.abort()
         except Exception as error:
-            self._undecided = WorkerLost(f"worker {self._index} could not {decision} a step: {error}")
+            self._undecided = WorkerLost(f"worker {self._index} could not {do} a step: {error}")
+
+    def _begin_writing(self, version: int) -> None:
+        if self._writer is not None:
+            self._writer.wait()
+        self._writer = CommitWriter(self._worker, self._index, version)
 
     def _meet(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         self._exchange.meet(header["locations"])
@@ -162,7 +177,9 @@ class _Member:
 
     def _open(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         # A new object each time: nothing of an earlier attempt can survive in it.
-        self._opened = self._undecided = None
+        if self._writer is not None:
+            self._writer.wait()
+        self._opened = self._undecided = self._writer = None
         worker = self._crew.factory(self._index)
         worker.open(header["body"])
         collect_rarely()
@@ -184,7 +201,12 @@ class _Member:
                     exchanged_s += time.perf_counter() - started
                 elif outgoing:
                     raise PipelineError("the last level has nobody to send to; this is a defect of Penstock")
-            return {"result": worker.finish() | {"exchange_ms": round(exchanged_s * 1000, 3)}}, ()
+            reply: dict[str, Any] = {
+                "result": worker.finish() | {"exchange_ms": round(exchanged_s * 1000, 3)}
+            }
+            if self._writer is not None and (news := self._writer.news()) is not None:
+                reply["written"] = news
+            return reply, ()
         except Poisoned:
             worker.abort()
             return {"poisoned": True}, ()
@@ -197,9 +219,14 @@ class _Member:
             return {"fault": describe_fault(error), "level": level}, ()
 
     def _commit(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
-        result = self._worker.commit(header["version"])
-        give_back_excess()
-        return {"result": result}, ()
+        self._begin_writing(header["version"])
+        return self._finish_commit(header, messages)
+
+    def _finish_commit(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
+        if self._writer is None:
+            raise PipelineError("no commit was begun")
+        outcome = self._writer.wait()
+        return {"fault": outcome["fault"]} if "fault" in outcome else {"result": outcome}, ()
 
     def _read(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         return {}, (Message(0, self._index, self._worker.read(header["name"])),)

@@ -2,7 +2,8 @@
 
 A step is one command to each worker and one reply from it; in between the workers exchange batches among
 themselves. The decision about a step (accept, abort) is told to them and not waited for: a worker adds the
-step to its state, and merges what there is to merge, while the step's caller already goes on.
+step to its state, and merges what there is to merge, while the step's caller already goes on. Nor is a commit
+waited for unless somebody asks for it: what the workers wrote meanwhile is told with the reply to a step.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.schedule.message import Message, first_level
-from penstock.spark.faults import python_problem
+from penstock.spark.faults import python_problem, rebuild_fault
 from penstock.spark.gang import Gang
 from penstock.spark.runtime import Crew
 from penstock.spark.wire import Frame
@@ -34,6 +35,7 @@ class ResidentRuntime:
         self._gang: Gang | None = None
         self._generation = 0
         self._pending = False
+        self._written: list[dict[str, Any]] = []
 
     @property
     def generation(self) -> int:
@@ -46,7 +48,7 @@ class ResidentRuntime:
         if self._gang is None:
             self._generation += 1
             self._gang = self._started()
-        self._pending = False
+        self._pending, self._written = False, []
         self._ask("open", body=dict(body))
 
     def _started(self) -> Gang:
@@ -78,6 +80,7 @@ class ResidentRuntime:
             with suppress(WorkerLost):  # then the next step finds out; this error is the caller's
                 self.abort()
             raise
+        self._written += [frame.header["written"] for frame in replies if "written" in frame.header]
         return [frame.header["result"] for frame in replies]
 
     def accept(self) -> None:
@@ -93,6 +96,19 @@ class ResidentRuntime:
 
     def commit(self, version: int) -> list[dict[str, Any]]:
         return [frame.header["result"] for frame in self._ask("commit", version=version)]
+
+    def begin_commit(self, version: int) -> None:
+        self._written = []
+        self._running.tell("write", {"version": version})
+
+    def written(self) -> list[dict[str, Any]] | None:
+        for found in self._written:
+            if "fault" in found:
+                raise rebuild_fault(found["fault"], found["worker"])
+        return self._written if len(self._written) == self._crew.workers else None
+
+    def finish_commit(self) -> list[dict[str, Any]]:
+        return [frame.header["result"] for frame in self._ask("finish_commit")]
 
     def committed(self, version: int, body: Mapping[str, Any]) -> None:
         """Nothing to do: the workers hold the state that was committed, and know their own segments."""

@@ -15,7 +15,13 @@ import pyarrow as pa
 
 from penstock.schedule.message import Message
 
-__all__ = ["Crew", "Runtime", "StepWorker"]
+__all__ = ["Crew", "Runtime", "StepWorker", "Writing"]
+
+
+class Writing(Protocol):
+    """What a commit has to write; any thread may do it."""
+
+    def write(self) -> dict[str, Any]: ...
 
 
 class StepWorker(Protocol):
@@ -27,7 +33,7 @@ class StepWorker(Protocol):
     def finish(self) -> dict[str, Any]: ...
     def accept(self) -> None: ...
     def abort(self) -> None: ...
-    def commit(self, version: int) -> dict[str, Any]: ...
+    def snapshot(self, version: int) -> Writing: ...
     def flush_level(self, version: int, level: int) -> dict[str, Any]: ...
     def read(self, name: str) -> pa.RecordBatch: ...
     def changes(self, view: str, since: int) -> pa.RecordBatch: ...
@@ -79,6 +85,18 @@ class Runtime(Protocol):
 
     def commit(self, version: int) -> list[dict[str, Any]]:
         """Make what was accepted durable; the references to put into the manifest of ``version``."""
+
+    def begin_commit(self, version: int) -> None:
+        """The same without waiting for it. Steps go on; sooner or later one of them has brought what
+        :meth:`written` returns. The next commit may begin when the manifest of this one is there, or is never
+        to be."""
+
+    def written(self) -> list[dict[str, Any]] | None:
+        """What :meth:`commit` would have returned, once every worker has said it. An error that a worker met
+        while writing is raised here."""
+
+    def finish_commit(self) -> list[dict[str, Any]]:
+        """The same, and waits for it."""
 
     def committed(self, version: int, body: Mapping[str, Any]) -> None:
         """The manifest of ``version`` is published: its body describes the state as it is now."""

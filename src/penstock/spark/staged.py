@@ -104,6 +104,15 @@ class StagedRuntime:
     def commit(self, version: int) -> list[dict[str, Any]]:
         return list(self._accepted or ())
 
+    def begin_commit(self, version: int) -> None:
+        """Nothing to begin: the tasks of the step wrote all there is to write."""
+
+    def written(self) -> list[dict[str, Any]] | None:
+        return list(self._accepted or ())
+
+    def finish_commit(self) -> list[dict[str, Any]]:
+        return list(self._accepted or ())
+
     def committed(self, version: int, body: Mapping[str, Any]) -> None:
         self._version, self._body, self._accepted = version, dict(body), None
         self._readers = []

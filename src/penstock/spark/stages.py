@@ -114,7 +114,7 @@ class Together(_Stage):
         rows = [json_row(w, w, "report", worker.finish()) for w, worker in enumerate(workers)]
         for index, worker in enumerate(workers):
             worker.accept()
-            rows.append(json_row(index, index, "refs", worker.commit(self.version)))
+            rows.append(json_row(index, index, "refs", worker.snapshot(self.version).write()))
         return rows
 
 

@@ -62,7 +62,8 @@ class Planner:
         """A stored view over tables and the views added before."""
         stream = self.compile(optimised(plan))
         self._relations[name] = stream
-        self.builder.add_view(name, op.View(schema_of(plan), name), stream.node)
+        view = op.AppendView if self.builder.grows(stream.node) else op.View
+        self.builder.add_view(name, view(schema_of(plan), name), stream.node)
 
     def build(self) -> Circuit:
         """The circuit of everything added so far."""

@@ -64,6 +64,11 @@ class SegmentWriter:
         self._finished = False
 
     @property
+    def entries(self) -> int:
+        """How many batches were added."""
+        return len(self._entries)
+
+    @property
     def size(self) -> int:
         """Bytes so far; after ``finish`` the length of the file."""
         return self._size

@@ -3,16 +3,21 @@
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words, sum_of
 from penstock.trace.first import lookup_first
 from penstock.trace.lookup import Matches, lookup_rows, lookup_sums
-from penstock.trace.prefix import Prefix, lookup_prefix
-from penstock.trace.spine import BatchRef, Spine
+from penstock.trace.packed import SMALLEST, KeyWords, pack, unpack
+from penstock.trace.prefix import Prefix, gather_rows, lookup_prefix
+from penstock.trace.spine import BatchRef, Held, Spine
 
 __all__ = [
+    "SMALLEST",
     "Batch",
     "BatchRef",
+    "Held",
+    "KeyWords",
     "Matches",
     "Prefix",
     "Spine",
     "build_batch",
+    "gather_rows",
     "key_range",
     "lookup_first",
     "lookup_prefix",
@@ -20,5 +25,7 @@ __all__ = [
     "lookup_sums",
     "merge_batches",
     "order_words",
+    "pack",
     "sum_of",
+    "unpack",
 ]

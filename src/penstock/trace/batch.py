@@ -45,6 +45,8 @@ HIGH = np.uint64(0xFFFFFFFF00000000)
 LOW = np.uint64(0x00000000FFFFFFFF)
 
 _ORDER, _KEY, _ROW, _WEIGHT, _SUM, _VALUE = "order", "key_lo", "row_lo", "weight", "sum:", "v"
+WORDS = (_ORDER, _KEY, _ROW)
+"""The names under which a batch's words are stored."""
 
 
 def order_words(key: Hashes, row: Hashes) -> Words:

@@ -9,7 +9,7 @@ the rows asked for, times the number of batches, however long the runs are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from penstock.trace.batch import Batch, Words, key_range
 from penstock.trace.lookup import bounds_of, expand
 from penstock.trace.order import exact_rank
-from penstock.zset import Hashes
+from penstock.zset import Hashes, gather, numbers
 
-__all__ = ["Prefix", "lookup_prefix"]
+__all__ = ["Prefix", "gather_rows", "lookup_prefix"]
 
 Indices = NDArray[np.int64]
 
@@ -28,21 +28,23 @@ Indices = NDArray[np.int64]
 @dataclass(frozen=True)
 class Prefix:
     """Rows sorted by ``probe`` (the number of their key), then in order; ``place`` is how many rows of
-    the key, counted by weight, come before each. ``values`` are those of the batches."""
+    the key, counted by weight, come before each. Row ``row`` of batch ``batch`` is one of those that make
+    it up: their values are not gathered, as few of them may be wanted (:func:`gather_rows`)."""
 
     probe: Indices
     place: Indices
     weights: Indices
-    values: tuple[pa.Array, ...]
+    batch: Indices
+    row: Indices
 
 
-def lookup_prefix(batches: Sequence[Batch], keys: Hashes, count: int) -> Prefix | None:
-    """At least the first ``count`` rows (by weight) of each key, or all if there are fewer; None without any.
+def lookup_prefix(batches: Sequence[Batch], keys: Hashes, count: int) -> Prefix:
+    """At least the first ``count`` rows (by weight) of each key, or all if there are fewer.
 
     Batches are ordered by ``values[0]``."""
-    batches = [batch for batch in batches if len(batch)]
-    if not batches or len(keys) == 0 or count == 0:
-        return None
+    if not any(map(len, batches)) or len(keys) == 0 or count == 0:
+        none = np.empty(0, np.int64)
+        return Prefix(none, none, none, none, none)
     low, high = key_range(keys)
     bounds = [bounds_of(batch, low, high) for batch in batches]
     pending = np.arange(len(keys))
@@ -53,6 +55,29 @@ def lookup_prefix(batches: Sequence[Batch], keys: Hashes, count: int) -> Prefix 
         parts.append(part)
         window *= 4
     return _sorted(parts)
+
+
+def gather_rows(batches: Sequence[Batch], batch: Indices, row: Indices, first: int) -> tuple[pa.Array, ...]:
+    """The values, from number ``first`` on, of one or more rows of several batches."""
+    used = [number for number in range(len(batches)) if np.any(batch == number)]
+    if len(used) == 1:
+        rows = numbers(row)
+        return tuple(gather(column, rows) for column in batches[used[0]].values[first:])
+    places = [np.flatnonzero(batch == number) for number in used]
+    chosen = [numbers(row[place]) for place in places]
+    back = np.empty(len(row), np.int64)
+    back[np.concatenate(places)] = np.arange(len(row))
+    order = numbers(back)
+    return tuple(
+        gather(pa.concat_arrays(parts), order)
+        for parts in zip(
+            *(
+                [gather(column, rows) for column in batches[number].values[first:]]
+                for number, rows in zip(used, chosen, strict=True)
+            ),
+            strict=True,
+        )
+    )
 
 
 def _round(
@@ -76,8 +101,10 @@ def _round(
     closed = _first(read.probe, position, read.closing, len(pending))
     open_ = (closed < len(position)) & (enough >= closed)
     wanted = ~open_[read.probe] & (position <= enough[read.probe]) & (weight > 0)
-    values = read.take(np.flatnonzero(wanted))
-    return Prefix(pending[read.probe[wanted]], place[wanted], weight[wanted], values), pending[open_]
+    found = Prefix(
+        *(pending[read.probe[wanted]], place[wanted], weight[wanted], read.batch[wanted], read.row[wanted])
+    )
+    return found, pending[open_]
 
 
 class _Window:
@@ -91,8 +118,8 @@ class _Window:
         pending: Indices,
         window: int,
     ) -> None:
-        probes, words, weights, ends, own, rows = [], [], [], [], [], []
-        for batch, (start, stop) in zip(batches, bounds, strict=True):
+        probes, words, weights, ends, own, rows, owners = [], [], [], [], [], [], []
+        for number, (batch, (start, stop)) in enumerate(zip(batches, bounds, strict=True)):
             size = stop[pending] - start[pending]
             taken = np.minimum(size, window)
             probe, row = expand(start[pending], taken)
@@ -105,23 +132,26 @@ class _Window:
             weights.append(np.where(mine, batch.weights[row], 0))
             ends.append(last)
             own.append(mine)
-            rows.append(pa.array(row))
-        self._values = [
-            pa.concat_arrays([batch.values[i].take(row) for batch, row in zip(batches, rows, strict=True)])
-            for i in range(len(batches[0].values))
-        ]
+            rows.append(row)
+            owners.append(np.full(len(row), number))
+        keys_read = [gather(batch.values[0], numbers(row)) for batch, row in zip(batches, rows, strict=True)]
         probe, word = np.concatenate(probes), np.concatenate(words)
-        self._group(probe, word, np.concatenate(weights), np.concatenate(ends), np.concatenate(own))
+        rank = exact_rank(pa.concat_arrays(keys_read), descending=False)
+        chosen = self._group(
+            *(probe, word, rank), np.concatenate(weights), np.concatenate(ends), np.concatenate(own)
+        )
+        self.batch, self.row = np.concatenate(owners)[chosen], np.concatenate(rows)[chosen]
 
     def _group(
         self,
         probe: Indices,
         word: Words,
+        rank: Indices,
         weight: Indices,
         ends: NDArray[np.bool_],
         own: NDArray[np.bool_],
-    ) -> None:
-        rank = exact_rank(self._values[0], descending=False)
+    ) -> Indices:
+        """Sorts the rows and adds up equal ones; one of each, own rows before strangers'."""
         perm = np.lexsort((~own, rank, word, probe))
         probe, rank, word = probe[perm], rank[perm], word[perm]
         differs = (probe[1:] != probe[:-1]) | (rank[1:] != rank[:-1]) | (word[1:] != word[:-1])
@@ -129,12 +159,8 @@ class _Window:
         self.probe = probe[starts]
         self.weights = np.add.reduceat(weight[perm], starts) if len(starts) else weight
         self.closing = np.logical_or.reduceat(ends[perm], starts) if len(starts) else ends
-        self._representative = perm[starts]
-
-    def take(self, positions: Indices) -> tuple[pa.Array, ...]:
-        """The values at positions among the grouped rows."""
-        rows = pa.array(self._representative[positions])
-        return tuple(column.take(rows) for column in self._values)
+        representative: Indices = perm[starts]
+        return representative
 
 
 def _first(owner: Indices, position: Indices, flag: NDArray[np.bool_], owners: int) -> Indices:
@@ -148,15 +174,6 @@ def _first(owner: Indices, position: Indices, flag: NDArray[np.bool_], owners: i
 def _sorted(parts: Sequence[Prefix]) -> Prefix:
     if len(parts) == 1:
         return parts[0]
-    probe = np.concatenate([part.probe for part in parts])
-    perm = np.argsort(probe, kind="stable")
-    rows = pa.array(perm)
-    return Prefix(
-        probe[perm],
-        np.concatenate([part.place for part in parts])[perm],
-        np.concatenate([part.weights for part in parts])[perm],
-        tuple(
-            pa.concat_arrays(chunks).take(rows)
-            for chunks in zip(*(part.values for part in parts), strict=True)
-        ),
-    )
+    columns = [np.concatenate(column) for column in zip(*(astuple(part) for part in parts), strict=True)]
+    perm = np.argsort(columns[0], kind="stable")
+    return Prefix(*(column[perm] for column in columns))

@@ -7,6 +7,9 @@ O(log n) batches.
 A batch that a segment already holds has a :class:`BatchRef`; a batch made since (by a step or a merge)
 has none and is written by the next commit. Until the commit's manifest exists, the old batches stay on
 disk: forgetting an interrupted merge loses nothing.
+
+A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
+:class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any
 
 from penstock.trace.batch import Batch, merge_batches
 
-__all__ = ["BatchRef", "Spine"]
+__all__ = ["BatchRef", "Held", "Spine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,14 @@ class BatchRef:
         return BatchRef(**value)
 
 
+@dataclass(slots=True, eq=False)
+class Held:
+    """A batch of a spine, and where it is stored once it is."""
+
+    batch: Batch
+    ref: BatchRef | None = None
+
+
 class Spine:
     """The batches of one arrangement, largest first.
 
@@ -48,18 +59,18 @@ class Spine:
 
     def __init__(self, fan: int = 2) -> None:
         self._fan = fan
-        self._batches: list[Batch] = []
-        self._refs: list[BatchRef | None] = []
+        self._held: list[Held] = []
+        self._batches: tuple[Batch, ...] = ()
 
     @property
     def batches(self) -> tuple[Batch, ...]:
         """The batches, largest first. Their sum is the arrangement."""
-        return tuple(self._batches)
+        return self._batches
 
     @property
-    def refs(self) -> tuple[BatchRef | None, ...]:
-        """For each batch where it is stored, or None while it lives in memory only."""
-        return tuple(self._refs)
+    def held(self) -> tuple[Held, ...]:
+        """The same with the places where they are stored, or None while a batch lives in memory only."""
+        return tuple(self._held)
 
     def __len__(self) -> int:
         """Stored rows, an upper bound of the rows of the arrangement (batches may cancel out)."""
@@ -68,40 +79,37 @@ class Spine:
     def load(self, batch: Batch, ref: BatchRef) -> None:
         """Adds a batch that a segment holds, at its place by size."""
         if len(batch):
-            place = bisect_right(self._batches, -len(batch), key=lambda other: -len(other))
-            self._batches.insert(place, batch)
-            self._refs.insert(place, ref)
+            place = bisect_right(self._held, -len(batch), key=lambda other: -len(other.batch))
+            self._held.insert(place, Held(batch, ref))
+            self._changed()
 
     def insert(self, batch: Batch) -> None:
         """Adds a batch, merging while there are ``fan`` of similar size."""
-        if len(batch) == 0:
-            return
-        self._append(batch)
+        if len(batch):
+            self._held.append(Held(batch))
+            self._merge()
+            self._changed()
+
+    def _merge(self) -> None:
         while (alike := self._alike()) >= self._fan:
-            merged = merge_batches(self._batches[-alike:])
-            del self._batches[-alike:], self._refs[-alike:]
+            merged = merge_batches([held.batch for held in self._held[-alike:]])
+            del self._held[-alike:]
             if len(merged) == 0:
                 return
-            self._append(merged)
-
-    def _append(self, batch: Batch) -> None:
-        self._batches.append(batch)
-        self._refs.append(None)
+            self._held.append(Held(merged))
 
     def _alike(self) -> int:
         """How many of the last batches are of similar size: less than ``fan`` times that of a later one."""
         largest = count = 0
-        for batch in reversed(self._batches):
-            if count and len(batch) >= self._fan * largest:
+        for held in reversed(self._held):
+            if count and len(held.batch) >= self._fan * largest:
                 break
-            largest = max(largest, len(batch))
+            largest = max(largest, len(held.batch))
             count += 1
         return count
 
-    def stored(self, refs: dict[int, BatchRef]) -> None:
-        """Notes where a commit wrote the batches at these positions."""
-        for position, ref in refs.items():
-            self._refs[position] = ref
+    def _changed(self) -> None:
+        self._batches = tuple(held.batch for held in self._held)
 
     def merged(self) -> Batch | None:
         """The whole arrangement as one batch (a scan: for reading a view, never in a step)."""

@@ -2,6 +2,7 @@
 
 from penstock.circuit.operators.aggregate import Aggregate
 from penstock.circuit.operators.append_table import AppendTable
+from penstock.circuit.operators.append_view import AppendView
 from penstock.circuit.operators.arrange import Arrange
 from penstock.circuit.operators.conditional_semi_join import ConditionalSemiJoin
 from penstock.circuit.operators.distinct import Distinct
@@ -24,6 +25,7 @@ from penstock.circuit.operators.window import Window
 __all__ = [
     "Aggregate",
     "AppendTable",
+    "AppendView",
     "Arrange",
     "ConditionalSemiJoin",
     "Copy",

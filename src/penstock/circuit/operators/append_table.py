@@ -1,21 +1,17 @@
 """Append-only tables: rows come and never go, so nothing has to be found again.
 
-A row needs no identity here: no hashing, no sorting, no exchange. The rows are kept (views created later
-are filled from them, and a check recomputes from them), each batch under order words of its own: a random
-start and then counting, with a random second lane, so that rows of different batches never look equal.
+A row needs no identity here: no hashing, no sorting, no exchange. The rows are kept, because views created
+later are filled from them, and a check recomputes from them.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from penstock.circuit.delta import Delta
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
-from penstock.trace import Batch
+from penstock.circuit.unsorted import FAN, as_they_come
 from penstock.zset import ZSet
 
 __all__ = ["AppendTable"]
@@ -34,12 +30,16 @@ class AppendTable(Operator):
         return None
 
     @property
+    def grows(self) -> bool:
+        return True
+
+    @property
     def opens(self) -> bool:
         return True
 
     @property
     def fan(self) -> int:
-        return 64
+        return FAN
 
     @property
     def slots(self) -> int:
@@ -51,13 +51,8 @@ class AppendTable(Operator):
             return Delta(ZSet.concat(self.schema, parts))
         delta = inputs[0]
         assert isinstance(delta, Delta)
-        size = len(delta)
-        first = np.uint64(secrets.randbits(63))
-        lane = np.uint64(secrets.randbits(64))
-        order = first + np.arange(size, dtype=np.uint64)
-        zset = delta.zset
-        state.stage(0, Batch(order, np.full(size, lane), None, zset.weights, zset.columns))
-        return Delta(zset)
+        state.stage(0, as_they_come(delta.zset))
+        return Delta(delta.zset)
 
     def describe(self) -> str:
         return self.name

@@ -13,14 +13,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.keyed import add_weights, first_of_keys, settle
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.errors import DuplicateKey, MissingRow
-from penstock.trace import Batch, build_batch, lookup_rows, lookup_sums, merge_batches, order_words, sum_of
-from penstock.zset import Hashes, ZSet, gather, hash_columns, numbers
+from penstock.trace import (
+    Batch,
+    KeyWords,
+    build_batch,
+    lookup_rows,
+    lookup_sums,
+    merge_batches,
+    order_words,
+    sum_of,
+)
+from penstock.zset import Hashes, HashSeed, ZSet, gather, hash_columns, numbers
 
 __all__ = ["Table"]
 
@@ -128,6 +138,17 @@ class Table(Operator):
                 )
             )
         return total > 0, retract
+
+    @property
+    def tells_words(self) -> bool:
+        return True
+
+    def words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
+        row = hash_columns(values, length, seed)
+        if not self.key:
+            return row.hi, row.lo, None
+        keys = hash_columns([values[i] for i in self.key], length, seed)
+        return order_words(keys, row), keys.lo, row.lo
 
     @cached_property
     def _empty(self) -> Batch:

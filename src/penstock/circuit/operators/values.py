@@ -24,6 +24,10 @@ class Values(Operator):
     rows: tuple[tuple[Any, ...], ...]
 
     @property
+    def grows(self) -> bool:
+        return True
+
+    @property
     def opens(self) -> bool:
         return True
 

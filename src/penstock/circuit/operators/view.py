@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.spelling import spelled
-from penstock.trace import build_batch
-from penstock.zset import ZSet, hash_columns
+from penstock.trace import KeyWords, build_batch
+from penstock.zset import HashSeed, ZSet, hash_columns
 
 __all__ = ["View"]
 
@@ -34,10 +36,17 @@ class View(Operator):
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         zset = spelled(delta_of(inputs[0]).zset)
-        row = hash_columns(zset.columns, len(zset), state.seed)
-        batch = build_batch(row.hi, row.lo, None, zset.weights, zset.columns)
+        batch = build_batch(*self.words(zset.columns, len(zset), state.seed), zset.weights, zset.columns)
         state.stage(0, batch)
         return Delta(ZSet(self.schema, batch.values, batch.weights))
+
+    @property
+    def tells_words(self) -> bool:
+        return True
+
+    def words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
+        row = hash_columns(values, length, seed)
+        return row.hi, row.lo, None
 
     def describe(self) -> str:
         return self.name

@@ -4,17 +4,19 @@ Catalyst optimises for computing an answer once. Its plans arrive here with pred
 constants folded; what is left is what only matters when changes flow through operators that copy rows and
 keep state.
 :data:`RULES` are pure functions from a plan node to an equal plan, or to the node itself where they do not
-apply. They are tried on every node from the leaves up, in this order.
+apply. They are tried on every node from the leaves up, in this order, until nothing changes any more: what
+one rule makes may be what another looks for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from penstock.sql.optimizer.drop_idle_project import drop_idle_project
 from penstock.sql.optimizer.merge_projects import merge_projects
+from penstock.sql.optimizer.number_only_row import number_only_row
 from penstock.sql.optimizer.select_before_filter import select_before_filter
 from penstock.sql.plan import Plan
 
@@ -23,16 +25,23 @@ __all__ = ["RULES", "Rule", "optimised"]
 Rule = Callable[[Plan], Plan]
 
 RULES: tuple[Rule, ...] = (
+    number_only_row,
     select_before_filter,
     merge_projects,
     drop_idle_project,
 )
 
 
-def optimised(plan: Plan) -> Plan:
+def optimised(plan: Plan, rules: Sequence[Rule] = RULES) -> Plan:
     """The plan after all rules."""
-    plan = _with_children(plan, optimised)
-    for rule in RULES:
+    while (changed := _once(plan, rules)) != plan:
+        plan = changed
+    return plan
+
+
+def _once(plan: Plan, rules: Sequence[Rule]) -> Plan:
+    plan = _with_children(plan, lambda child: _once(child, rules))
+    for rule in rules:
         plan = rule(plan)
     return plan
 

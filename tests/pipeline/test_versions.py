@@ -1,0 +1,121 @@
+"""Versions made in passing: steps do not wait for them, and each holds exactly the steps before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock import Pipeline
+from penstock.errors import PipelineError, StorageError
+from penstock.pipeline.store import PipelineStore
+from penstock.storage import MemoryBackend, read_log
+from tests.pipeline.story import CONTENTS, NAMES, STEPS, check, coordinator, inputs, live
+from tests.schedule.inline import Resident, zset_of
+
+SOON = 1e-9
+
+
+class Prompt(Resident):
+    """Workers that have written when the next step is run."""
+
+    def written(self) -> list[dict[str, Any]] | None:
+        return self.finish_commit()
+
+
+def test_a_version_holds_the_step_after_which_it_was_begun() -> None:
+    backend = MemoryBackend()
+    told = coordinator(backend, commit_interval_s=SOON)
+    told.open()
+    for step in range(1, STEPS + 1):
+        live(told, step)
+        told._versions.advance()  # the manifest may be under way
+        store = PipelineStore(backend, "story")
+        assert store.step < told.step or step == 1
+        old = Resident(told.program, 2, backend, store.seed)
+        old.open({**store.body, "opening": []})
+        for name in (*NAMES, "t", "u"):
+            assert zset_of(old.read(name)) == CONTENTS[store.step][name], (step, store.step, name)
+    check(told, STEPS)
+    told.close()
+    assert PipelineStore(backend, "story").step == STEPS
+
+
+def test_steps_go_on_while_a_version_is_being_written() -> None:
+    told = coordinator(MemoryBackend(), commit_interval_s=SOON)
+    told.open()
+    told.runtime.written = lambda: None  # type: ignore[method-assign] # a disk that takes its time
+    live(told)
+    assert told.store.step < STEPS
+    check(told, STEPS)
+    told.rest()
+    assert 0 < told.store.step < STEPS  # what was begun first
+    check(told, STEPS)
+
+
+def test_the_log_keeps_the_steps_that_came_while_a_version_was_made() -> None:
+    backend = MemoryBackend()
+    told = coordinator(backend, commit_interval_s=SOON)
+    told.open()
+    live(told)
+    told.rest()
+    recorded = [step for step, _ in read_log(backend, "input")]
+    assert recorded[-1] == STEPS
+    assert set(range(told.store.step + 1, STEPS + 1)) <= set(recorded)
+    told.kill()
+    again = coordinator(backend)
+    again.open()
+    check(again, STEPS)
+
+
+@pytest.mark.parametrize("part", ["publish", "written"])
+def test_a_version_that_cannot_be_made_is_reported_after_a_step_and_made_later(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = coordinator(MemoryBackend(), Prompt, commit_interval_s=SOON)
+    told.open()
+    version = told.store.version
+
+    def full(*arguments: Any) -> None:
+        raise StorageError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(told.store if part == "publish" else told.runtime, part, full)
+        with pytest.raises(PipelineError, match=r"is done and safe in the input log.*no space left"):
+            for step_input in inputs(told.store.seed):
+                told.run_step(step_input)
+                told._versions._pool.submit(lambda: None).result()  # the thread has tried
+        failed = told.step
+        check(told, failed)
+    assert told.store.version == version
+    live(told)
+    told.close()
+    again = coordinator(told.store.backend)  # type: ignore[arg-type]
+    again.open()
+    check(again, STEPS)
+
+
+def test_workers_write_in_passing_and_a_crash_afterwards_loses_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=2, spark=spark, commit_interval_s=SOON)
+    pipe.sql(
+        "CREATE TABLE t (k INT PRIMARY KEY, v INT);"
+        "CREATE MATERIALIZED VIEW w AS SELECT v, count(*) AS n FROM t GROUP BY v"
+    )
+    run = pipe.run()
+    for number in range(40):
+        run.insert("t", [{"k": number, "v": number % 7}])
+        run.step()
+    status = run.status()
+    assert 0 < status.committed_step < status.step and status.version > 5
+    expected = sorted((v, len(range(v, 40, 7))) for v in range(7))
+    assert sorted((row["v"], row["n"]) for row in run.read("w").to_pylist()) == expected
+    changes = run.changes("w").num_rows
+    run.kill()
+    with pipe.run() as again:
+        assert sorted((row["v"], row["n"]) for row in again.read("w").to_pylist()) == expected
+        assert again.changes("w").num_rows == changes
+        assert again.verify()
