@@ -104,9 +104,15 @@ def run(arguments: argparse.Namespace) -> list[Result]:
         raise SystemExit("--small must be less than --events")
     peers = {name: PEER_SYSTEMS[name] for name in filter(None, arguments.peers.split(","))}
     found: dict[str, dict[str, Measured]] = {}
-    for number, query in enumerate(_chosen(arguments.only)):
-        with tempfile.TemporaryDirectory(prefix="nexmark-") as folder:
-            found[query] = _measured(query, number, peers, inputs, Path(folder))
+    chosen = _chosen(arguments.only)
+    try:
+        for number, query in enumerate(chosen):
+            with tempfile.TemporaryDirectory(prefix="nexmark-") as folder:
+                found[query] = _measured(query, number, peers, inputs, Path(folder))
+    except KeyboardInterrupt:  # hours of measuring should not be lost
+        if not found:
+            raise
+        print(f"  interrupted: {', '.join(chosen[len(found) :])} not measured", flush=True)
     return results(found, peers, inputs)
 
 

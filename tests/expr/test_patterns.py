@@ -46,6 +46,9 @@ def test_replacing_extracting_and_splitting(checker: Checker) -> None:
         regexp_replace(s,'\\s+','_'); regexp_replace(s,'a','z',2); regexp_replace(s,'$','!');
         regexp_replace(s,'[aeiou]','\\$'); regexp_extract(s,'([a-z]+)([0-9]?)',1);
         regexp_extract(s,'(b)|(c)',2); regexp_extract(s,'(?<x>[a-z])',1);
+        regexp_extract(s,'(a|b)+(.)',2); regexp_extract(s,'[(]?([a-z])',1); regexp_extract(s,'([a-c]*)',0);
+        regexp_extract(s,'(?<x>a)(b)',2); regexp_extract(s,'(a|ab)(c|bcd)?',1); regexp_extract(s,'(b?)$',0);
+        regexp_extract(s,'(&|^)[a-z]*=?([^&]*)',2); regexp_extract(s,'(?:^|[^a-z])([a-z]+)(.?)',1);
         regexp_extract_all(s,'([a-z])([a-z])',2); regexp_count(s,'a'); regexp_instr(s,'b');
         regexp_substr(s,'b.'); split(s,','); split(s,''); split(s,'[ab]'); split(s,'a',2);
         split(s,'[a-c]+',3); split(s,'\\.'); split(s,'(?=b)'); size(split(s,'a'))

@@ -25,6 +25,9 @@ from penstock.expr.nodes import Call, Expr
 __all__ = ["java_split"]
 
 _TEXTS = t.ArrayType(t.StringType(), True)
+_WANTED = "wanted"
+# What may hold a parenthesis that opens no group, or one that does.
+_GROUPING = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(?P<opens>\((?:\?P<\w+>|(?!\?)))", re.DOTALL)
 
 
 def _with_pattern(data_type: t.DataType) -> TypeRule:
@@ -133,7 +136,40 @@ def _first(regex: Any, text: str, group: int) -> str:
 
 @function("RegExpExtract", result=_with_pattern(t.StringType()), raises=True)
 def extract(call: Call, args: list[Value], length: int) -> Value:
+    if is_scalar(args[1]) and is_scalar(args[2]) and not is_scalar(args[0]):
+        pattern, group = constant(args[1]), constant(args[2])
+        wanted = None if pattern is None or group is None else re2_group(pattern, group)
+        if wanted is not None:
+            text = as_array(args[0], length)
+            found = pc.struct_field(pc.extract_regex(text, wanted), _WANTED)
+            return pc.if_else(pc.is_valid(text), pc.fill_null(found, ""), pa.scalar(None, pa.string()))
     return map_distinct(_finder(call, _first), args, length, pa.string())
+
+
+@lru_cache(maxsize=1024)
+def re2_group(pattern: str, group: int) -> str | None:
+    """RE2's pattern in which one group, the wanted one, is named; None where RE2 may find another match or
+    group than Java does: it cannot express the pattern, or groups are repeated."""
+    regex = java_regex(pattern)
+    if regex.re2 is None or not 0 <= group <= regex.python.groups or re.search(r"\)[*+?{]", regex.re2):
+        return None
+    if group == 0:
+        return None if pattern.endswith(("$", "\\Z")) else f"(?P<{_WANTED}>{_renamed(regex.re2, 0)})"
+    return _renamed(regex.re2, group)
+
+
+def _renamed(re2: str, group: int) -> str:
+    """Groups keep nothing, except one."""
+    out, number, place = [], 0, 0
+    for part in _GROUPING.finditer(re2):
+        out.append(re2[place : part.start()])
+        place = part.end()
+        if part["opens"] is None:
+            out.append(part[0])
+            continue
+        number += 1
+        out.append(f"(?P<{_WANTED}>" if number == group else "(?:")
+    return "".join([*out, re2[place:]])
 
 
 @function("RegExpExtractAll", result=_with_pattern(_TEXTS), raises=True)
