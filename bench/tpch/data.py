@@ -22,8 +22,12 @@ from bench.tpch import rows
 from penstock.oracle import Query, read_tables
 from penstock.pipeline.tables import TableSchema
 
-__all__ = ["as_batch", "folder_of", "generated", "queries", "small", "tables"]
+__all__ = ["PIECE", "as_batch", "folder_of", "generated", "pieces", "queries", "small", "tables"]
 
+PIECE = 1_500_000
+"""Rows that are loaded in one step, so that what a step holds of all views at once fits into memory."""
+
+_ROW_GROUPS = 8
 _HERE = Path(__file__).parent
 _CACHE = _HERE.parent.parent / "artifacts" / "tpch"
 
@@ -64,6 +68,24 @@ def generated(scale: float) -> dict[str, pa.RecordBatch]:
         columns = {name: held[name].combine_chunks() for name in held.schema.names}
         batches[table.name] = as_batch(table, columns)
     return batches
+
+
+def pieces(scale: float, name: str, rows: pa.RecordBatch) -> list[Path]:
+    """The files of a table, none with more than :data:`PIECE` rows; made on first use."""
+    whole = folder_of(scale) / f"{name}.parquet"
+    if rows.num_rows <= PIECE:
+        return [whole]
+    folder = folder_of(scale) / f"{name} in pieces of {PIECE}"
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
+            made = Path(unfinished) / "made"
+            made.mkdir()
+            for start in range(0, rows.num_rows, PIECE):
+                piece = pa.Table.from_batches([rows.slice(start, PIECE)])
+                path = made / f"{start:010d}.parquet"
+                pq.write_table(piece, path, row_group_size=PIECE // _ROW_GROUPS)
+            made.rename(folder)
+    return sorted(folder.iterdir())
 
 
 def _generate(scale: float, folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+import penstock.trace.spine as spine
 from penstock import Pipeline
 from penstock.errors import PipelineError, StorageError
 from penstock.pipeline.store import PipelineStore
@@ -66,6 +67,20 @@ def test_the_log_keeps_the_steps_that_came_while_a_version_was_made() -> None:
     assert set(range(told.store.step + 1, STEPS + 1)) <= set(recorded)
     told.kill()
     again = coordinator(backend)
+    again.open()
+    check(again, STEPS)
+
+
+def test_batches_are_merged_while_versions_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spine, "LARGE", 1)
+    backend = MemoryBackend()
+    told = coordinator(backend, commit_interval_s=SOON)
+    told.open()
+    for step in range(1, STEPS + 1):
+        live(told, step)
+        check(told, step)
+    told.close()
+    again = coordinator(backend, workers=3)
     again.open()
     check(again, STEPS)
 

@@ -68,6 +68,7 @@ class Resident:
     def open(self, body: Body) -> None:
         self.workers = [self.make_worker(w) for w in range(self.layout.workers)]
         for worker in self.workers:
+            worker.merge_in_passing()
             worker.open(json.loads(json.dumps(body)))
         self.pending = False
 
@@ -78,15 +79,25 @@ class Resident:
         try:
             for worker in self.workers:
                 worker.begin(step, [over_the_wire(m) for m in inputs if m.target == worker.worker])
-            exchange(
-                self.program, self.layout, lambda level, w, inbox: self.workers[w].run_level(level, inbox)
-            )
+            exchange(self.program, self.layout, self._runner({m.edge for m in inputs}))
         except BaseException:
             for worker in self.workers:
                 worker.abort()
             raise
         self.pending = True
         return [json.loads(json.dumps(worker.finish())) for worker in self.workers]
+
+    def _runner(self, edges: set[int]) -> Callable[[int, int, list[Message]], list[Message]]:
+        exchanging = {worker.exchanging(sorted(edges)) for worker in self.workers}
+        assert len(exchanging) == 1, "workers must agree on when to exchange"
+        [needed] = exchanging
+
+        def run(level: int, w: int, inbox: list[Message]) -> list[Message]:
+            sent = self.workers[w].run_level(level, inbox)
+            assert needed[level] or all(message.target == w for message in sent), "nobody would get it"
+            return sent
+
+        return run
 
     def accept(self) -> None:
         assert self.pending

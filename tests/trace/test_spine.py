@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import penstock.trace.spine as spines
 from penstock.trace import Batch, BatchRef, Spine, build_batch
 from tests.trace.reference import totals
 from tests.trace.samples import Entry, batch_of, entries
@@ -86,3 +91,61 @@ def test_loaded_batches_stand_largest_first_whatever_the_order_they_come_in() ->
 def test_a_reference_survives_its_json() -> None:
     ref = BatchRef("segments/0000000001-w0000-ab.seg", 2, 10, 20)
     assert BatchRef.from_json(ref.to_json()) == ref
+
+
+class Later(Executor):
+    """Does what it was asked to do when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.asked.append((Future(), fn, args))
+        return self.asked[-1][0]
+
+    def work(self) -> None:
+        future, fn, args = self.asked.pop(0)
+        future.set_result(fn(*args))
+
+
+def test_large_batches_are_merged_in_passing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spines, "LARGE", 100)
+    later = Later()
+    spine = Spine(merger=later)
+    parts = [_of(np.arange(start, start + 60, dtype=np.uint64)) for start in (0, 30)]
+    for part in parts:
+        spine.insert(part)
+    assert [len(batch) for batch in spine.batches] == [60, 60]  # complete, though not merged yet
+    small = [_of(np.arange(start, start + 5, dtype=np.uint64)) for start in (500, 600, 700)]
+    spine.insert(small[0])
+    spine.insert(small[1])
+    assert [len(batch) for batch in spine.batches] == [60, 60, 10]  # small ones do not wait
+    later.work()
+    spine.insert(small[2])
+    assert [len(batch) for batch in spine.batches] == [90, 10, 5]
+    assert totals(spine.batches) == totals([*parts, *small])
+    assert not later.asked
+
+
+def test_what_cancels_out_in_passing_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spines, "LARGE", 100)
+    later = Later()
+    spine = Spine(merger=later)
+    words = np.arange(60, dtype=np.uint64)
+    spine.insert(_of(words))
+    spine.insert(_of(words, -1))
+    later.work()
+    spine.insert(_of(np.arange(900, 903, dtype=np.uint64)))
+    assert [len(batch) for batch in spine.batches] == [3]
+
+
+@given(parts=st.lists(entries, max_size=20))
+@settings(deadline=None, max_examples=30)
+def test_a_spine_merged_by_another_thread_is_the_sum_too(parts: list[list[Entry]]) -> None:
+    batches = [batch_of(rows, by_row=True) for rows in parts]
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as executor:
+        patch.setattr(spines, "LARGE", 3)
+        spine = Spine(merger=executor)
+        for number, batch in enumerate(batches, start=1):
+            spine.insert(batch)
+            assert totals(spine.batches) == totals(batches[:number])

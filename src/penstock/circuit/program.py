@@ -2,7 +2,8 @@
 
 The circuit is cut at every exchange. A node's *level* is the number of exchanges on the longest path to
 it, so all nodes of a level can run once the level before has been exchanged, and a step makes as many
-exchanges as its deepest view needs, however many views there are.
+exchanges as its deepest view needs, however many views there are. Where only some tables change, a level at
+the end of which nobody can have anything to send needs no exchange.
 
 Inside a level the nodes are grouped into *fragments*: subgraphs that are in-out trees, meaning that all
 paths from an input of the fragment to an output run through one central node. A fragment runs as one
@@ -13,7 +14,7 @@ handoffs. Cutting is greedy in topological order and is checked afterwards.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
@@ -66,6 +67,18 @@ class Program:
     def outputs_of(self, node: int) -> list[Edge]:
         """The edges out of a node."""
         return [edge for edge in self.edges if edge.source == node]
+
+    def exchanging(self, touched: Iterable[int]) -> tuple[bool, ...]:
+        """For each level whether workers may have something for each other at its end, in a step in which
+        only the nodes ``touched`` (tables, that is) have input."""
+        reached = set(touched)
+        for node in self.circuit.nodes:  # in topological order
+            if not reached.isdisjoint(node.inputs):
+                reached.add(node.id)
+        sending = {
+            self.level_of[edge.source] for edge in self.edges if edge.exchange and edge.source in reached
+        }
+        return tuple(level in sending for level in range(self.levels))
 
     @property
     def slots(self) -> dict[str, Node]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from penstock.circuit.delta import Arranged, Delta
 
-__all__ = ["FILE_LEVEL", "Message", "file_edge", "first_level", "input_edge", "is_file_edge"]
+__all__ = ["FILE_LEVEL", "Message", "file_edge", "first_level", "input_edge", "is_file_edge", "table_of"]
 
 FILE_LEVEL = -1
 
@@ -47,6 +47,11 @@ def file_edge(node: int) -> int:
 def is_file_edge(edge: int) -> bool:
     """Whether a message on this edge names files."""
     return edge < -_FILES
+
+
+def table_of(edge: int) -> int:
+    """The node of the table that rows or files on this edge are for."""
+    return -1 - (edge + _FILES if is_file_edge(edge) else edge)
 
 
 def first_level(inputs: Iterable[Message]) -> int:

@@ -2,6 +2,8 @@
 
 With ``compact`` large batches are written packed; which way a batch was written is seen when it is read.
 
+With a ``merger`` large merges are made by its threads.
+
 Opening is lazy per arrangement: a stage of a staged step only touches what its level keeps. Segments are
 cached in the process by name (they are immutable), so reopening the next version maps no file twice.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import pyarrow as pa
@@ -58,15 +61,17 @@ class Arrangements:
         seed: HashSeed,
         *,
         compact: bool = False,
+        merger: Executor | None = None,
     ) -> None:
         self._backend, self._layout, self._worker, self._owners = backend, layout, worker, owners
         self._stored, self._seed, self._compact = stored, seed, compact
+        self._merger = merger
         self._spines: dict[str, Spine] = {}
 
     def spine(self, slot: str) -> Spine:
         """The arrangement's spine, opened on first use."""
         if slot not in self._spines:
-            spine = Spine(self._owners[slot].fan)
+            spine = Spine(self._owners[slot].fan, self._merger)
             for ref in sorted(self._stored.get(slot, ()), key=lambda r: r["start"] - r["stop"]):
                 self._load(spine, slot, BatchRef(ref["segment"], ref["entry"], ref["start"], ref["stop"]))
             self._spines[slot] = spine

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,13 @@ from penstock.circuit.program import Edge, Fragment, Program
 from penstock.errors import EvaluationError, PipelineError
 from penstock.schedule.files import FileShare
 from penstock.schedule.handoff import Handoff
-from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge
+from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge, table_of
+from penstock.schedule.node_state import NodeState, StepScope
 from penstock.schedule.snapshot import Snapshot, joined
 from penstock.schedule.state import Arrangements
 from penstock.storage import Backend, open_backend
 from penstock.trace import Batch
-from penstock.zset import Hashes, HashSeed, ZSet
+from penstock.zset import HashSeed, ZSet
 
 __all__ = ["STEP_COLUMN", "Worker", "make_worker"]
 
@@ -62,6 +64,7 @@ class Worker:
             seed,
         )
         self._compact = compact
+        self._merger: Executor | None = None
         self._arrangements = self._opened({})
         self._opening: frozenset[str] = frozenset()
         self._inputs: dict[int, list[Edge]] = defaultdict(list)
@@ -72,6 +75,8 @@ class Worker:
         self._handoffs = {e.id: Handoff(self._schema(e.source)) for e in program.edges if e.handoff}
         for node_id in program.circuit.tables.values():
             self._handoffs[input_edge(node_id)] = Handoff(self._schema(node_id))
+        self._fragments = [program.fragments_at(level) for level in range(program.levels)]
+        self._exchanging: dict[frozenset[int], tuple[bool, ...]] = {}
         self._step = 0
         self._files: list[Message] = []
         self._pushed: list[Message] = []
@@ -83,9 +88,10 @@ class Worker:
         return self.program.circuit.nodes[node].operator.schema
 
     def _clear(self) -> None:
-        self._staged: list[tuple[str, Batch]] = []
+        self._scope = StepScope(
+            self.seed, self.layout, self.worker, self._arrangements, opening=bool(self._opening)
+        )
         self._pending: dict[str, Delta] = {}
-        self._counters: dict[str, int] = defaultdict(int)
         self._millis: dict[int, float] = defaultdict(float)
         self._rows_in: dict[int, int] = {}
         self._rows_out: dict[int, int] = {}
@@ -93,6 +99,11 @@ class Worker:
             handoff.clear()
 
     # ---- life cycle -------------------------------------------------------------------------------
+
+    def merge_in_passing(self) -> None:
+        """From :meth:`open` on, large batches are merged by another thread. For workers that live on: one
+        that ends with the step would never see the result."""
+        self._merger = ThreadPoolExecutor(1, thread_name_prefix="penstock-merge")
 
     def open(self, body: Mapping[str, Any]) -> None:
         """Opens the state that a manifest names. ``body["opening"]`` lists arrangements that are new:
@@ -106,7 +117,9 @@ class Worker:
     def _opened(self, stored: Mapping[str, Any]) -> Arrangements:
         owners = {slot: node.operator for slot, node in self.program.slots.items()}
         return Arrangements(
-            *(self.backend, self.layout, self.worker, stored, owners, self.seed), compact=self._compact
+            *(self.backend, self.layout, self.worker, stored, owners, self.seed),
+            compact=self._compact,
+            merger=self._merger,
         )
 
     def begin(self, step: int, inputs: Sequence[Message]) -> None:
@@ -118,6 +131,16 @@ class Worker:
         self._files = [message for message in inputs if is_file_edge(message.edge)]
         self._pushed = [message for message in inputs if not is_file_edge(message.edge)]
 
+    def exchanging(self, edges: Sequence[int]) -> tuple[bool, ...]:
+        """For each level whether an exchange is needed after it, in the step that was begun, if input comes
+        on ``edges`` to any worker. All workers find the same."""
+        if self._opening:
+            return (True,) * self.program.levels
+        tables = frozenset(table_of(edge) for edge in edges)
+        if tables not in self._exchanging:
+            self._exchanging[tables] = self.program.exchanging(tables)
+        return self._exchanging[tables]
+
     def run_level(self, level: int, inbox: Sequence[Message]) -> list[Message]:
         """Runs the fragments of a level and returns what they send, to others and to this worker."""
         if level == FILE_LEVEL:
@@ -125,7 +148,7 @@ class Worker:
         if level == 0:
             inbox = [*inbox, *self._pushed]
         outbox = self._receive(inbox, level)
-        for fragment in self.program.fragments_at(level):
+        for fragment in self._fragments[level]:
             self._run(fragment, outbox)
         return outbox
 
@@ -135,7 +158,7 @@ class Worker:
             "worker": self.worker,
             "step": self._step,
             "views": {name: len(delta) for name, delta in self._pending.items()},
-            "counters": dict(self._counters),
+            "counters": dict(self._scope.counters),
             "node_ms": {str(node): round(ms, 3) for node, ms in self._millis.items()},
             "rows_in": {str(node): rows for node, rows in self._rows_in.items()},
             "rows_out": {str(node): rows for node, rows in self._rows_out.items()},
@@ -143,7 +166,7 @@ class Worker:
 
     def accept(self) -> None:
         """Makes the step part of the state."""
-        for slot, batch in self._staged:
+        for slot, batch in self._scope.staged:
             if not self._opening or slot in self._opening:
                 self._arrangements.spine(slot).insert(batch)
         for view, delta in self._pending.items():
@@ -240,7 +263,7 @@ class Worker:
             return Delta.decode(self._schema(-1 - message.edge), message.content)
         node = self.program.circuit.nodes[self.program.edges[message.edge].source]
         if node.operator.arranged:
-            before = NodeState(self, node).before(0)
+            before = NodeState(self._scope, node).before(0)
             return Arranged(node.operator.schema, Batch.from_arrow(message.content), before)
         return Delta.decode(node.operator.schema, message.content)
 
@@ -250,7 +273,7 @@ class Worker:
         source = self.program.circuit.nodes[edge.source]
         if handoff.waiting or not source.operator.arranged:
             return handoff.drain()
-        return source.operator.idle(NodeState(self, source))
+        return source.operator.idle(NodeState(self._scope, source))
 
     def _run(self, fragment: Fragment, outbox: list[Message]) -> None:
         """One fragment: operators pass their flows on directly, handoffs only at its border."""
@@ -268,7 +291,7 @@ class Worker:
                     self._send(edge, flow, outbox)
 
     def _apply(self, node: Node, inputs: list[Flow]) -> Flow:
-        state = NodeState(self, node)
+        state = NodeState(self._scope, node)
         if not any(map(len, inputs)) and not (self._opening and node.operator.opens):
             return node.operator.idle(state)
         started = time.perf_counter()
@@ -297,32 +320,6 @@ class Worker:
         """In an opening step only new views have changes: the others are as they were."""
         node = self.program.circuit.nodes[self.program.circuit.views[view]]
         return not self._opening or node.slot(0) in self._opening
-
-
-class NodeState:
-    """The :class:`~penstock.circuit.operator.State` of one node in one step."""
-
-    def __init__(self, worker: Worker, node: Node) -> None:
-        self._worker, self._node = worker, node
-        self.seed = worker.seed
-        self.opening = bool(worker._opening)
-
-    def before(self, slot: int) -> Sequence[Batch]:
-        return () if self.opening else self.stored(slot)
-
-    def stored(self, slot: int) -> Sequence[Batch]:
-        return self._worker._arrangements.spine(self._node.slot(slot)).batches
-
-    def stage(self, slot: int, batch: Batch) -> None:
-        if len(batch):
-            self._worker._staged.append((self._node.slot(slot), batch))
-
-    def owns(self, key: Hashes) -> bool:
-        return int(self._worker.layout.workers_of(key)[0]) == self._worker.worker
-
-    def count(self, what: str, number: int) -> None:
-        if number:
-            self._worker._counters[what] += number
 
 
 def make_worker(

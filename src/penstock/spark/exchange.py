@@ -1,8 +1,9 @@
 """The exchange between workers at the end of a level, peer to peer.
 
-Invariant: at every level each worker sends each peer exactly one frame (empty if it has nothing for it), and
-goes on only when it holds one from each. So a peer can be ahead by one level at most, and what waits in a
-worker's memory is at most the next level's input, which it needs there anyway.
+Invariant: at every level after which there can be something to send (all workers know which these are) each
+worker sends each peer exactly one frame (empty if it has nothing for it), and goes on only when it holds one
+from each. So a peer can be ahead by one exchange at most, and what waits in a worker's memory is at most the
+next one's input, which it needs there anyway.
 
 Every pair of workers has a line (:mod:`.line`). A frame of few bytes travels on it: written and read by the
 threads that wait, which is what counts when a step has few rows. A frame of many bytes is announced on the

@@ -181,6 +181,7 @@ class _Member:
             self._writer.wait()
         self._opened = self._undecided = self._writer = None
         worker = self._crew.factory(self._index)
+        worker.merge_in_passing()
         worker.open(header["body"])
         collect_rarely()
         self._opened = worker
@@ -192,10 +193,14 @@ class _Member:
         exchanged_s = 0.0
         try:
             worker.begin(header["step"], inputs)
+            exchanging = worker.exchanging(header["edges"])
             inbox: list[Message] = []
             for level in range(first, self._crew.levels):
                 outgoing = worker.run_level(level, inbox)
-                if level < last:
+                if 0 <= level < last and not exchanging[level]:
+                    self._check_own(outgoing)
+                    inbox = outgoing
+                elif level < last:
                     started = time.perf_counter()
                     inbox = self._exchange.swap(sequence, level, outgoing)
                     exchanged_s += time.perf_counter() - started
@@ -217,6 +222,10 @@ class _Member:
             if level < last:
                 self._exchange.poison(sequence, level)
             return {"fault": describe_fault(error), "level": level}, ()
+
+    def _check_own(self, messages: Sequence[Message]) -> None:
+        if any(message.target != self._index for message in messages):
+            raise PipelineError("a message would have been lost; this is a defect of Penstock")
 
     def _commit(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         self._begin_writing(header["version"])

@@ -71,9 +71,12 @@ class ResidentRuntime:
             boxes[message.target].append(message)
         self._pending = True
         try:
-            replies = self._running.ask(
-                "step", {"step": step, "first": first_level(inputs)}, boxes, meanwhile
-            )
+            fields = {
+                "step": step,
+                "first": first_level(inputs),
+                "edges": sorted({message.edge for message in inputs}),
+            }
+            replies = self._running.ask("step", fields, boxes, meanwhile)
         except WorkerLost:
             raise
         except PenstockError:

@@ -8,6 +8,10 @@ A batch that a segment already holds has a :class:`BatchRef`; a batch made since
 has none and is written by the next commit. Until the commit's manifest exists, the old batches stay on
 disk: forgetting an interrupted merge loses nothing.
 
+Merging two large batches takes longer than many steps. With an executor that is done in passing: the batches
+stay where they are, searched and complete, until the merged one takes their place when the next batch comes.
+Only what is due while another large merge is still under way waits for it.
+
 A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
 :class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
 """
@@ -15,12 +19,16 @@ A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, 
 from __future__ import annotations
 
 from bisect import bisect_right
+from concurrent.futures import Executor, Future
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.trace.batch import Batch, merge_batches
 
-__all__ = ["BatchRef", "Held", "Spine"]
+__all__ = ["LARGE", "BatchRef", "Held", "Spine"]
+
+LARGE = 65_536
+"""Rows of a merge that is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +65,11 @@ class Spine:
     search smallest; more means less merging, for arrangements that are read now and then but not searched.
     """
 
-    def __init__(self, fan: int = 2) -> None:
-        self._fan = fan
+    def __init__(self, fan: int = 2, merger: Executor | None = None) -> None:
+        self._fan, self._merger = fan, merger
         self._held: list[Held] = []
         self._batches: tuple[Batch, ...] = ()
+        self._merging: tuple[int, int, Future[Batch]] | None = None  # which of the held: from, to
 
     @property
     def batches(self) -> tuple[Batch, ...]:
@@ -91,17 +100,32 @@ class Spine:
             self._changed()
 
     def _merge(self) -> None:
+        if self._merging is not None and self._merging[2].done():
+            self._take_over()
         while (alike := self._alike()) >= self._fan:
-            merged = merge_batches([held.batch for held in self._held[-alike:]])
-            del self._held[-alike:]
-            if len(merged) == 0:
-                return
-            self._held.append(Held(merged))
+            batches = [held.batch for held in self._held[-alike:]]
+            if self._merger is None or sum(map(len, batches)) < LARGE:
+                self._replace(len(self._held) - alike, len(self._held), merge_batches(batches))
+            elif self._merging is None:
+                started = self._merger.submit(merge_batches, batches)
+                self._merging = (len(self._held) - alike, len(self._held), started)
+            else:
+                self._take_over()
+
+    def _take_over(self) -> None:
+        """Waits for the merge under way, and puts its result in place."""
+        assert self._merging is not None
+        (start, stop, merging), self._merging = self._merging, None
+        self._replace(start, stop, merging.result())
+
+    def _replace(self, start: int, stop: int, merged: Batch) -> None:
+        self._held[start:stop] = [Held(merged)] if len(merged) else []
 
     def _alike(self) -> int:
         """How many of the last batches are of similar size: less than ``fan`` times that of a later one."""
         largest = count = 0
-        for held in reversed(self._held):
+        busy = 0 if self._merging is None else self._merging[1]
+        for held in reversed(self._held[busy:]):
             if count and len(held.batch) >= self._fan * largest:
                 break
             largest = max(largest, len(held.batch))
