@@ -208,7 +208,7 @@ def test_a_load_that_no_version_holds_is_read_again_after_a_crash(
         raise StorageError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(run._coordinator.store, "commit", full)
+        patch.setattr(run._coordinator.store, "publish", full)
         if mode == "staged":
             with pytest.raises(PipelineError, match="step 1 is done and safe in the input log"):
                 run.step()

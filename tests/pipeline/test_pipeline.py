@@ -190,7 +190,7 @@ def test_a_view_that_fails_on_the_rows_that_are_there_is_refused_and_the_pipelin
         run.step()
         run.close()
     else:
-        monkeypatch.setattr(run._coordinator.store, "commit", _full)
+        monkeypatch.setattr(run._coordinator.store, "publish", _full)
         with suppress(PipelineError):  # a staged step ends with a commit
             run.step()
         run.kill()
