@@ -14,7 +14,6 @@ import argparse
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -23,58 +22,18 @@ import pyarrow.parquet as pq
 
 from bench.nexmark.answers import compared
 from bench.nexmark.data import queries
-from bench.nexmark.files import GROUP, Files, written
+from bench.nexmark.files import GROUP
+from bench.nexmark.kept import Kept
+from bench.nexmark.measured import Inputs, Measured
 from bench.nexmark.systems import PEER_SYSTEMS, THREADS, Peer, Penstock, System
 from bench.peers import PeerMissingError
 from bench.peers.watch import PeerFailedError, PeerTimeoutError, Watched
 from bench.report import Result
 
-__all__ = ["Measured", "add_speed_arguments", "results", "run", "slope"]
+__all__ = ["add_speed_arguments", "results", "run", "slope"]
 
 EVENTS = 5_000_000
 _SHOWN = 100  # characters of an error in a table; the whole line is in the notes
-
-
-@dataclass
-class Measured:
-    """What one system did with one query."""
-
-    rate: float = math.nan
-    peak_mb: float = math.nan
-    cpu_s: float = math.nan
-    variant: str = ""
-    error: str = ""
-    answer: str = ""
-    estimated: bool = False
-
-    @property
-    def ran(self) -> bool:
-        """Whether there is a rate."""
-        return not self.error
-
-    def line(self) -> str:
-        """For people who wait."""
-        if self.error:
-            return self.error
-        variant = f" ({self.variant})" if self.variant else ""
-        answer = f", answer {self.answer}" if self.answer else ""
-        return f"{self.rate:,.0f} events/s, {self.peak_mb:,.0f} MB, {self.cpu_s:.1f} CPU s{variant}{answer}"
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """The two sizes, and how the runs go."""
-
-    small: int
-    large: int
-    group: int
-    repeats: int
-    timeout_s: float
-    variants: int = 8
-
-    def files(self, system: System, size: int) -> Files:
-        """The events for one system."""
-        return written(size, system.format, group=self.group)
 
 
 def add_speed_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +44,9 @@ def add_speed_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=300, help="seconds a run may take (default 300)")
     parser.add_argument(
         "--variants", type=int, default=8, help="of each peer, so many are tried (default all)"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="keep what an earlier run with the same sizes has measured"
     )
     parser.add_argument("--group", type=int, default=GROUP, help=f"events of one step (default {GROUP:,})")
 
@@ -103,17 +65,20 @@ def run(arguments: argparse.Namespace) -> list[Result]:
     if inputs.small >= inputs.large:
         raise SystemExit("--small must be less than --events")
     peers = {name: PEER_SYSTEMS[name] for name in filter(None, arguments.peers.split(","))}
-    found: dict[str, dict[str, Measured]] = {}
-    chosen = _chosen(arguments.only)
+    kept, chosen = Kept.of(inputs, resume=arguments.resume), _chosen(arguments.only)
+    left = [query for query in chosen if not peers.keys() <= kept.queries.get(query, {}).keys()]
     try:
-        for number, query in enumerate(chosen):
+        for number, query in enumerate(left):
             with tempfile.TemporaryDirectory(prefix="nexmark-") as folder:
-                found[query] = _measured(query, number, peers, inputs, Path(folder))
+                kept.add(query, _measured(query, number, peers, inputs, Path(folder)))
     except KeyboardInterrupt:  # hours of measuring should not be lost
-        if not found:
-            raise
-        print(f"  interrupted: {', '.join(chosen[len(found) :])} not measured", flush=True)
-    return results(found, peers, inputs)
+        print("  interrupted: the rest can be measured with --resume", flush=True)
+    found = {query: kept.queries[query] for query in chosen if query in kept.queries}
+    missing = [query for query in chosen if query not in found]
+    notes = [*kept.notes(), *([f"not measured: {', '.join(missing)}"] if missing else [])]
+    if not found:
+        raise SystemExit("nothing was measured")
+    return results(found, peers, inputs, notes)
 
 
 def _chosen(only: str) -> list[str]:
@@ -220,18 +185,27 @@ def _answered(peer: Peer, query: str, variant: str, inputs: Inputs, path: Path, 
 
 
 def results(
-    found: Mapping[str, Mapping[str, Measured]], peers: Mapping[str, Peer], inputs: Inputs
+    found: Mapping[str, Mapping[str, Measured]],
+    peers: Mapping[str, Peer],
+    inputs: Inputs,
+    notes: Sequence[str] = (),
 ) -> list[Result]:
     """One result per peer, or the rates alone if there is none."""
     if not peers:
         rows = [_row(query, of["penstock"]) for query, of in found.items()]
         slowest = min((of["penstock"].rate if of["penstock"].ran else 0.0) for of in found.values())
-        return [Result("nexmark", _title(inputs), slowest, 0, " events/s", rows, at_least=True)]
-    return [_result(key, peer, found, inputs) for key, peer in peers.items()]
+        return [Result("nexmark", _title(inputs), slowest, 0, " events/s", rows, at_least=True, notes=notes)]
+    return [_result(key, peer, found, inputs, notes) for key, peer in peers.items()]
 
 
-def _result(key: str, peer: Peer, found: Mapping[str, Mapping[str, Measured]], inputs: Inputs) -> Result:
-    rows, ratios, notes = [], [], []
+def _result(
+    key: str,
+    peer: Peer,
+    found: Mapping[str, Mapping[str, Measured]],
+    inputs: Inputs,
+    remarks: Sequence[str],
+) -> Result:
+    rows, ratios, notes = [], [], list(remarks)
     for query, of in found.items():
         ours, theirs = of["penstock"], of[key]
         row = _row(query, ours)

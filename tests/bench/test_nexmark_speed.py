@@ -19,8 +19,10 @@ from pyspark.sql import SparkSession
 from bench.nexmark.answers import EQUAL, compared, from_batches, from_debezium, from_diffs
 from bench.nexmark.data import columns, queries
 from bench.nexmark.files import Files, written
+from bench.nexmark.kept import Kept
+from bench.nexmark.measured import Inputs, Measured
 from bench.nexmark.ours import measured
-from bench.nexmark.speed import Inputs, Measured, results, slope
+from bench.nexmark.speed import results, slope
 from bench.nexmark.systems import PEER_SYSTEMS
 from bench.peers.watch import PeerFailedError, watch
 from penstock.oracle import difference
@@ -162,3 +164,18 @@ def test_errors_and_endless_runs_are_told_in_one_line() -> None:
     with pytest.raises(PeerFailedError, match=r"not done after 0\.5 s"):
         watch([sys.executable, "-c", "import time; time.sleep(60)"], {}, timeout_s=0.5)
     assert time.monotonic() - started < 10
+
+
+def test_measurements_are_kept_and_found_again_for_the_same_sizes(tmp_path: Path) -> None:
+    inputs = Inputs(small=1, large=10, group=5, repeats=1, timeout_s=9)
+    kept = Kept.of(inputs, resume=False, folder=tmp_path)
+    kept.add("q01", {"penstock": Measured(rate=5.0, peak_mb=1.0, cpu_s=0.5, variant="heap")})
+    kept.add("q02", {"penstock": Measured(error="it cannot")})
+    again = Kept.of(inputs, resume=True, folder=tmp_path)
+    assert again.queries["q01"] == kept.queries["q01"] and not again.queries["q02"]["penstock"].ran
+    assert again.notes() == []
+    again.commits["q01"] = "0123abc"
+    assert [note for note in again.notes() if "0123abc" in note] == ["commit 0123abc: q01"]
+    larger = Inputs(small=1, large=11, group=5, repeats=1, timeout_s=9)
+    assert not Kept.of(larger, resume=True, folder=tmp_path).queries
+    assert not Kept.of(inputs, resume=False, folder=tmp_path).queries
