@@ -67,6 +67,25 @@ def test_the_rows_at_the_places_asked_for(
         assert total == taken(reference(rows), op, width)
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("limit", [1, 3])
+@given(history=histories(ROW))
+@settings(deadline=None, max_examples=8)
+def test_rows_tell_their_place(history: list[Rows], order: str, limit: int) -> None:
+    schema = SCHEMA.append(pa.field("n", pa.int32()))
+    op = TopK(schema, Ordering(ORDERS[order]), 0, limit, numbers=1)
+    alone = Alone(op)
+    total = ReferenceZSet({})
+    for rows, change in zip(history, changes_of(history), strict=True):
+        total = total.add(meaning(alone.step(delta(SCHEMA, change, range(1)))))
+        expected = [
+            ((*row, place), 1)
+            for part in reference(rows).groups(range(1)).values()
+            for place, row in enumerate(in_order(part, op.ordering.items, 3)[:limit], start=1)
+        ]
+        assert total == ReferenceZSet.of_rows(expected)
+
+
 def test_a_limit_reads_as_many_rows_as_it_keeps() -> None:
     alone = Alone(TopK(SCHEMA, Ordering((OrderBy(1),)), 0, 10))
     many: Change = [(("a", float(i), None), 1) for i in range(20_000)]

@@ -3,7 +3,8 @@
 An arrangement of rows by key, and within a key by sort keys; ties are broken by the values of all columns,
 from the first to the last (ascending, NULL first), so that the order is total and depends on nothing but
 the rows. The first value of a batch is the sort key (:mod:`penstock.trace.sort_key`), the others are the
-row's columns.
+row's columns. The sort key is that of the whole row where rows are searched by it, and otherwise of the ORDER
+BY alone, which is shorter: ties are then settled where they occur.
 """
 
 from __future__ import annotations
@@ -54,17 +55,20 @@ class Ordering:
         """The part of the sort key that the ORDER BY decides: equal for peers."""
         return sort_key([(columns[item.ordinal], item.direction) for item in self.items], length)
 
-    def batch(self, delta: Delta, seed: HashSeed) -> Batch:
-        """The change, indexed by key, as a batch of the arrangement."""
+    def batch(self, delta: Delta, seed: HashSeed, *, whole: bool) -> Batch:
+        """The change, indexed by key, as a batch of the arrangement; the sort key is that of the ``whole``
+        row or of the ORDER BY alone."""
         assert delta.keys is not None
         columns, length = delta.zset.columns, len(delta)
-        given = {item.ordinal for item in self.items}
-        rest = sort_key([(column, _PLAIN) for i, column in enumerate(columns) if i not in given], length)
-        full = joined([self.key(columns, length), rest], length)
+        key = self.key(columns, length)
+        if whole:
+            given = {item.ordinal for item in self.items}
+            rest = sort_key([(column, _PLAIN) for i, column in enumerate(columns) if i not in given], length)
+            key = joined([key, rest], length)
         order = (delta.keys.hi & HIGH) | self.image(columns, length)
         row = hash_columns(columns, length, seed)
         return build_batch(
-            order, delta.keys.lo, row.lo, delta.zset.weights, (full, *columns), ordered="ascending"
+            order, delta.keys.lo, row.lo, delta.zset.weights, (key, *columns), ordered="ascending"
         )
 
     def image(self, columns: Sequence[pa.Array], length: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

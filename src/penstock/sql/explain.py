@@ -122,7 +122,8 @@ def _top_k(plan: TopK, types: bool) -> str:
     keys = ", ".join(expression_text(key, types) for key in plan.keys)
     per = f" per [{keys}]" if keys else ""
     limit = "all" if plan.limit is None else plan.limit
-    return f"TopK {limit} from {plan.offset}{per} by [{order_text(plan.order, types)}]"
+    numbered = " numbered" if plan.numbers else ""
+    return f"TopK {limit} from {plan.offset}{per} by [{order_text(plan.order, types)}]{numbered}"
 
 
 def _window_call(call: WindowCall, types: bool) -> str:

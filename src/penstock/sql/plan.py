@@ -164,13 +164,15 @@ class SortKey:
 class TopK(Plan):
     """Of the rows of each key (no keys: of all rows) those at the places from ``offset`` on, ``limit``
     of them or all, in the order of ``order``; ties are broken by the values of the columns from the
-    first to the last."""
+    first to the last. The last ``numbers`` columns of the output are not the child's: they hold the place,
+    counted from 1."""
 
     child: Plan
     keys: tuple[Expr, ...]
     order: tuple[SortKey, ...]
     offset: int
     limit: int | None
+    numbers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ What the low half is depends on how the batch will be read:
 
 * *unordered*: the low half of the row's hash, so that equal rows meet when batches merge;
 * *keyed by the whole row* (key hash = row hash): the word is then simply the row's 64-bit hash;
-* *ordered*: an order-preserving 32-bit image of the value, ties broken by the value itself, so that the
-  first rows of a key's run are the smallest values of that key (``min`` reads a prefix, not the group).
+* *ordered*: an order-preserving 32-bit image of the value, ties broken by the value itself and then by the
+  others (:mod:`penstock.trace.ties`), so that the first rows of a key's run are the smallest values of that
+  key (``min`` reads a prefix, not the group).
 
 **Identity** of a row is (order word, ``key_lo``, ``row_lo``): 64 bits of the key lane and 64 of the row
 lane beside the word. Equal identity means equal row; the values are never compared.
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from penstock.trace.consolidate import consolidate
 from penstock.trace.directory import NO_DIRECTORY, Directory, directory_of
 from penstock.trace.order import Ordered, exact_rank
+from penstock.trace.ties import settled
 from penstock.zset import Hashes, gather, numbers
 
 __all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words", "sum_of"]
@@ -180,14 +182,19 @@ def _settle_ties(
     values: Sequence[pa.Array],
     ordered: Ordered,
 ) -> None:
-    """Sorts the rows that share their word, in place: by value if ordered, and equal rows side by side."""
+    """Sorts the rows that share their word, in place: by value if ordered (and where that is the same, by the
+    other values), and equal rows side by side."""
     word = order[perm]
     tied = word[1:] == word[:-1]
     rows = np.flatnonzero(np.concatenate(([False], tied)) | np.concatenate((tied, [False])))
     candidates = perm[rows]
-    if ordered:
-        rank = exact_rank(values[0].take(pa.array(candidates)), descending=ordered == "descending")
-        inner = np.lexsort((key_lo[candidates], rank, word[rows]))
+    if ordered and row_lo is not None:
+        rank = exact_rank(gather(values[0], numbers(candidates)), descending=ordered == "descending")
+        inner = settled(
+            [word[rows], rank, key_lo[candidates]],
+            row_lo[candidates],
+            lambda some: [gather(column, numbers(candidates[some])) for column in values[1:]],
+        )
     elif row_lo is None:
         inner = np.lexsort((key_lo[candidates], word[rows]))
     else:

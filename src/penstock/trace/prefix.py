@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from penstock.trace.batch import Batch, Words, key_range
 from penstock.trace.lookup import bounds_of, expand
 from penstock.trace.order import exact_rank
+from penstock.trace.ties import settled
 from penstock.zset import Hashes, gather, numbers
 
 __all__ = ["Prefix", "gather_rows", "lookup_prefix"]
@@ -41,7 +42,7 @@ class Prefix:
 def lookup_prefix(batches: Sequence[Batch], keys: Hashes, count: int) -> Prefix:
     """At least the first ``count`` rows (by weight) of each key, or all if there are fewer.
 
-    Batches are ordered by ``values[0]``."""
+    Batches are ordered by ``values[0]``, ties by the other values."""
     if not any(map(len, batches)) or len(keys) == 0 or count == 0:
         none = np.empty(0, np.int64)
         return Prefix(none, none, none, none, none)
@@ -57,12 +58,14 @@ def lookup_prefix(batches: Sequence[Batch], keys: Hashes, count: int) -> Prefix:
     return _sorted(parts)
 
 
-def gather_rows(batches: Sequence[Batch], batch: Indices, row: Indices, first: int) -> tuple[pa.Array, ...]:
-    """The values, from number ``first`` on, of one or more rows of several batches."""
+def gather_rows(
+    batches: Sequence[Batch], batch: Indices, row: Indices, first: int, last: int | None = None
+) -> tuple[pa.Array, ...]:
+    """The values, from number ``first`` on and before ``last``, of one or more rows of several batches."""
     used = [number for number in range(len(batches)) if np.any(batch == number)]
     if len(used) == 1:
         rows = numbers(row)
-        return tuple(gather(column, rows) for column in batches[used[0]].values[first:])
+        return tuple(gather(column, rows) for column in batches[used[0]].values[first:last])
     places = [np.flatnonzero(batch == number) for number in used]
     chosen = [numbers(row[place]) for place in places]
     back = np.empty(len(row), np.int64)
@@ -72,7 +75,7 @@ def gather_rows(batches: Sequence[Batch], batch: Indices, row: Indices, first: i
         gather(pa.concat_arrays(parts), order)
         for parts in zip(
             *(
-                [gather(column, rows) for column in batches[number].values[first:]]
+                [gather(column, rows) for column in batches[number].values[first:last]]
                 for number, rows in zip(used, chosen, strict=True)
             ),
             strict=True,
@@ -134,33 +137,40 @@ class _Window:
             own.append(mine)
             rows.append(row)
             owners.append(np.full(len(row), number))
-        keys_read = [gather(batch.values[0], numbers(row)) for batch, row in zip(batches, rows, strict=True)]
-        probe, word = np.concatenate(probes), np.concatenate(words)
-        rank = exact_rank(pa.concat_arrays(keys_read), descending=False)
-        chosen = self._group(
-            *(probe, word, rank), np.concatenate(weights), np.concatenate(ends), np.concatenate(own)
-        )
-        self.batch, self.row = np.concatenate(owners)[chosen], np.concatenate(rows)[chosen]
+        self._batches = batches
+        self.batch, self.row = np.concatenate(owners), np.concatenate(rows)
+        self.probe, self.weights = np.concatenate(probes), np.concatenate(weights)
+        self.closing = np.concatenate(ends)
+        self._group(np.concatenate(words), np.concatenate(own))
 
-    def _group(
-        self,
-        probe: Indices,
-        word: Words,
-        rank: Indices,
-        weight: Indices,
-        ends: NDArray[np.bool_],
-        own: NDArray[np.bool_],
-    ) -> Indices:
-        """Sorts the rows and adds up equal ones; one of each, own rows before strangers'."""
-        perm = np.lexsort((~own, rank, word, probe))
-        probe, rank, word = probe[perm], rank[perm], word[perm]
-        differs = (probe[1:] != probe[:-1]) | (rank[1:] != rank[:-1]) | (word[1:] != word[:-1])
-        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(probe)), bool), differs)))
-        self.probe = probe[starts]
-        self.weights = np.add.reduceat(weight[perm], starts) if len(starts) else weight
-        self.closing = np.logical_or.reduceat(ends[perm], starts) if len(starts) else ends
-        representative: Indices = perm[starts]
-        return representative
+    def _group(self, word: Words, own: NDArray[np.bool_]) -> None:
+        """Sorts the rows and adds up equal ones. A stranger's row is equal to none of the key's own."""
+        rank, second = np.empty(0, np.int64), self._second_lane()
+        if len(self.row):
+            (key,) = gather_rows(self._batches, self.batch, self.row, 0, 1)
+            rank = exact_rank(key, descending=False)
+        perm = settled(
+            [self.probe, word, rank, own],
+            second,
+            lambda some: gather_rows(self._batches, self.batch[some], self.row[some], 1),
+        )
+        columns = (self.probe, word, rank, own, second)
+        differs = np.zeros(max(0, len(perm) - 1), bool)
+        for column in columns:
+            differs |= column[perm[1:]] != column[perm[:-1]]
+        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(perm)), bool), differs)))
+        self.weights = np.add.reduceat(self.weights[perm], starts) if len(starts) else self.weights
+        self.closing = np.logical_or.reduceat(self.closing[perm], starts) if len(starts) else self.closing
+        chosen = perm[starts]
+        self.probe, self.batch, self.row = self.probe[chosen], self.batch[chosen], self.row[chosen]
+
+    def _second_lane(self) -> Words:
+        lanes = np.empty(len(self.row), np.uint64)
+        for number, batch in enumerate(self._batches):
+            here = self.batch == number
+            assert batch.row_lo is not None
+            lanes[here] = batch.row_lo[self.row[here]]
+        return lanes
 
 
 def _first(owner: Indices, position: Indices, flag: NDArray[np.bool_], owners: int) -> Indices:

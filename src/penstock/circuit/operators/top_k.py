@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.circuit.delta import Delta
@@ -29,12 +30,14 @@ Indices = NDArray[np.int64]
 class TopK(Operator):
     """Of each key the rows from place ``offset`` (counted from 0) on, ``limit`` of them or all.
 
-    The input is indexed by the key, which for a plain LIMIT is nothing at all.
+    The input is indexed by the key, which for a plain LIMIT is nothing at all. The last ``numbers`` columns
+    of the output are not the input's: they hold the row's place, counted from 1.
     """
 
     ordering: Ordering
     offset: int
     limit: int | None
+    numbers: int = 0
 
     @property
     def slots(self) -> int:
@@ -46,7 +49,7 @@ class TopK(Operator):
         if len(delta) == 0:
             return self.nothing
         assert delta.keys is not None
-        batch = self.ordering.batch(delta, state.seed)
+        batch = self.ordering.batch(delta, state.seed, whole=False)
         before = state.before(0)
         state.stage(0, batch)
         keys = distinct_keys(delta.keys)
@@ -55,7 +58,9 @@ class TopK(Operator):
         changed = _difference(new, old)
         rows = ZSet.empty(self.schema)
         if len(changed.row):
-            rows = ZSet(self.schema, gather_rows(batches, changed.batch, changed.row, 1), changed.weights)
+            columns = gather_rows(batches, changed.batch, changed.row, 1)
+            number = pa.array((changed.place + 1).astype(np.int32))
+            rows = ZSet(self.schema, (*columns, *(number,) * self.numbers), changed.weights)
         if self.limit is None:
             rows = rows.negate().add(ZSet(self.schema, batch.values[1:], batch.weights))
         return Delta(rows)
@@ -67,31 +72,50 @@ class TopK(Operator):
         state.count("rows read", len(found.probe))
         inside = np.minimum(found.place + found.weights, last) - np.maximum(found.place, first)
         taken = inside > 0
-        return _Places(found.batch[taken], found.row[taken], inside[taken])
+        batch, row, inside = found.batch[taken], found.row[taken], inside[taken]
+        if not self.numbers:
+            return _Places(batch, row, inside, np.zeros(len(row), np.int64))
+        # Copies of a row are at places of their own.
+        nth = np.arange(inside.sum()) - np.repeat(np.cumsum(inside) - inside, inside)
+        place = np.repeat(np.maximum(found.place[taken], first), inside) + nth
+        return _Places(np.repeat(batch, inside), np.repeat(row, inside), np.ones(len(place), np.int64), place)
+
+    def identity(self) -> str:
+        return f"{super().identity()}; ordered by the sort key of the ORDER BY alone"
 
     def describe(self) -> str:
         limit = "" if self.limit is None else f" limit {self.limit}"
         offset = f" offset {self.offset}" if self.offset else ""
-        return f"by {self.ordering}{limit}{offset}"
+        numbered = ", numbered" if self.numbers else ""
+        return f"by {self.ordering}{limit}{offset}{numbered}"
 
 
 @dataclass(frozen=True)
 class _Places:
-    """Rows by where they lie."""
+    """Rows by where they lie, and at which place they are if that matters."""
 
     batch: Indices
     row: Indices
     weights: Indices
+    place: Indices
 
 
 def _difference(new: _Places, old: _Places) -> _Places:
     """What is new without what is old: most rows are both, and need not be looked at."""
-    batch = np.concatenate((new.batch, old.batch))
-    row = np.concatenate((new.row, old.row))
-    weights = np.concatenate((new.weights, -old.weights))
-    perm = np.lexsort((row, batch))
-    differs = (batch[perm][1:] != batch[perm][:-1]) | (row[perm][1:] != row[perm][:-1])
+    batch, row, weights, place = (
+        np.concatenate(parts)
+        for parts in (
+            (new.batch, old.batch),
+            (new.row, old.row),
+            (new.weights, -old.weights),
+            (new.place, old.place),
+        )
+    )
+    perm = np.lexsort((place, row, batch))
+    differs = np.zeros(max(0, len(perm) - 1), bool)
+    for column in (place, row, batch):
+        differs |= column[perm[1:]] != column[perm[:-1]]
     starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(perm)), bool), differs)))
     total = np.add.reduceat(weights[perm], starts) if len(starts) else weights
     kept = perm[starts[total != 0]]
-    return _Places(batch[kept], row[kept], total[total != 0])
+    return _Places(batch[kept], row[kept], total[total != 0], place[kept])

@@ -45,7 +45,7 @@ class Window(Operator):
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         delta = inputs[0]
         assert isinstance(delta, Delta)
-        batch = self.ordering.batch(delta, state.seed)
+        batch = self.ordering.batch(delta, state.seed, whole=True)
         if len(batch) == 0:
             return self.nothing
         before = [part for part in state.before(0) if len(part)]

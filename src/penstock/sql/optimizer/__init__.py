@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.sql.optimizer.drop_idle_project import drop_idle_project
 from penstock.sql.optimizer.merge_projects import merge_projects
-from penstock.sql.optimizer.number_only_row import number_only_row
+from penstock.sql.optimizer.number_within_limit import number_within_limit
 from penstock.sql.optimizer.select_before_filter import select_before_filter
 from penstock.sql.plan import Plan
 
@@ -25,7 +25,7 @@ __all__ = ["RULES", "Rule", "optimised"]
 Rule = Callable[[Plan], Plan]
 
 RULES: tuple[Rule, ...] = (
-    number_only_row,
+    number_within_limit,
     select_before_filter,
     merge_projects,
     drop_idle_project,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql.types import DataType
 
 from penstock.circuit import operators as op
@@ -11,7 +13,7 @@ from penstock.expr.types import arrow_schema
 from penstock.sql import plan as p
 from penstock.sql.planning.stream import PlannerScope, Stream, column, moved
 
-__all__ = ["Extended", "spread_by", "top_k"]
+__all__ = ["Extended", "chosen", "spread_by", "top_k"]
 
 
 class Extended:
@@ -57,14 +59,25 @@ def top_k(scope: PlannerScope, plan: p.TopK) -> Stream:
     """Rows at certain places of their key's order."""
     extended = Extended(scope, plan.child)
     ordering = extended.ordering(plan.order)
-    stream, schema = extended.stream(), arrow_schema(extended.fields)
-    index, exchange = scope.index(stream, schema, plan.keys, (False,) * len(plan.keys))
-    node = scope.builder.add(op.TopK(schema, ordering, plan.offset, plan.limit), (index,), (exchange,))
-    width = len(plan.schema)
-    if len(extended.columns) > width:
-        exprs = tuple(extended.columns[:width])
-        node = scope.builder.add(op.Project(arrow_schema(extended.fields[:width]), exprs), (node,))
+    width, below = len(plan.child.schema), extended.fields
+    numbers = [(field.name, field.data_type) for field in plan.schema[width:]]
+    index, exchange = scope.index(
+        extended.stream(), arrow_schema(below), plan.keys, (False,) * len(plan.keys)
+    )
+    operator = op.TopK(
+        arrow_schema([*below, *numbers]), ordering, plan.offset, plan.limit, numbers=plan.numbers
+    )
+    node = scope.builder.add(operator, (index,), (exchange,))
+    if len(below) > width:
+        kept = [*range(width), *range(len(below), len(below) + len(numbers))]
+        node = scope.builder.add(chosen(plan.schema, kept), (node,))
     return Stream(node, spread_by(plan.keys))
+
+
+def chosen(fields: Sequence[p.Field], ordinals: Sequence[int]) -> op.Project:
+    """A projection to some columns, which are described by ``fields``."""
+    exprs = tuple(column(ordinal, field) for ordinal, field in zip(ordinals, fields, strict=True))
+    return op.Project(arrow_schema([(field.name, field.data_type) for field in fields]), exprs)
 
 
 def spread_by(keys: tuple[Expr, ...]) -> tuple[int, ...] | None:

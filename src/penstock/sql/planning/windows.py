@@ -22,7 +22,7 @@ from penstock.expr.nodes import Column
 from penstock.expr.types import arrow_schema
 from penstock.sql import plan as p
 from penstock.sql.planning.functions import GroupSpec, linear, specified
-from penstock.sql.planning.limits import Extended, spread_by
+from penstock.sql.planning.limits import Extended, chosen, spread_by
 from penstock.sql.planning.stream import PlannerScope, Stream
 from penstock.trace.sort_key import Direction
 
@@ -48,12 +48,7 @@ def window(scope: PlannerScope, plan: p.Window) -> Stream:
     node = scope.builder.add(operator, (index,), (exchange,))
     if len(below) > width:
         kept = [*range(width), *range(len(below), len(below) + len(results))]
-        exprs = tuple(
-            Column(field.data_type, field.nullable, ordinal, field.name)
-            for ordinal, field in zip(kept, plan.schema, strict=True)
-        )
-        schema = arrow_schema([(field.name, field.data_type) for field in plan.schema])
-        node = scope.builder.add(op.Project(schema, exprs), (node,))
+        node = scope.builder.add(chosen(plan.schema, kept), (node,))
     return Stream(node, spread_by(plan.keys))
 
 
