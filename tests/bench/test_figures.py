@@ -84,14 +84,16 @@ class TestMemory:
         sizes = memory.Sizes(
             1000, 100_000, 20_000, {"t": 120_000, "v": 20_000}, {"t": 21_000}, 1_000, 200_000
         )
+        compact = memory.Sizes(1000, 100_000, 20_000, {"t": 10**9}, {"t": 22_000}, 1_000, None)
         joined = memory.Sizes(1000, 1, 1, {"t": 10**9}, {"t": 10**9}, 0, None)
-        held, disk = memory.results("State", {"q01": sizes, "joined": joined})
+        found = {"q01": sizes, "q01, compact": compact, "joined": joined}
+        held, disk = memory.results("State", found)
         assert (held.name, held.figure, held.met) == ("memory", 1.4, True)
-        assert (disk.name, disk.figure, disk.met) == ("memory-disk", 1.1, True)
+        assert (disk.name, disk.figure, disk.met) == ("memory-disk", 1.15, True)
         parts = {row["part"]: row for row in held.rows if row["pipeline"] == "q01"}
         assert parts["t"]["bytes a row in memory"] == 120.0 and parts["t"]["x plain on disk"] == 1.05
         assert parts["all"]["x plain in memory"] == 1.4 and parts["v"]["MB on disk"] == ""
-        assert held.table() and "state on disk" in _drawn(held)
+        assert held.table() and "state on disk" in _drawn(held) and "on disk, compact" in _drawn(held)
 
 
 STARTS = {

@@ -47,7 +47,9 @@ def test_memory_counts_every_arrangement_in_memory_and_on_disk(
     assert sizes.arrow >= contents["lineitem"].nbytes and 0 < sizes.parquet < sizes.arrow
     largest = max(sizes.memory, key=lambda title: sizes.memory[title])
     assert "lineitem" in largest and sizes.memory[largest] >= contents["lineitem"].nbytes
-    held, disk = memory.results("State", {view: sizes})
+    compact = memory.measure(spark, contents, query, chunk=400, compact=True)
+    assert set(compact.disk) == set(sizes.disk)
+    held, disk = memory.results("State", {view: sizes, "compact": compact})
     assert held.figure > 1 and disk.figure > 1 and largest in held.table()
     assert workers_private_bytes() != 0
 
