@@ -28,6 +28,7 @@ from penstock.circuit.operator import Flow
 from penstock.circuit.operators import AppendTable, Table, View
 from penstock.circuit.program import Edge, Fragment, Program
 from penstock.errors import EvaluationError, PipelineError
+from penstock.schedule.background import give_way
 from penstock.schedule.files import FileShare
 from penstock.schedule.handoff import Handoff
 from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge, table_of
@@ -103,7 +104,7 @@ class Worker:
     def merge_in_passing(self) -> None:
         """From :meth:`open` on, large batches are merged by another thread. For workers that live on: one
         that ends with the step would never see the result."""
-        self._merger = ThreadPoolExecutor(1, thread_name_prefix="penstock-merge")
+        self._merger = ThreadPoolExecutor(1, thread_name_prefix="penstock-merge", initializer=give_way)
 
     def open(self, body: Mapping[str, Any]) -> None:
         """Opens the state that a manifest names. ``body["opening"]`` lists arrangements that are new:
