@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+import penstock.schedule.snapshot as snapshot
 import penstock.trace.spine as spine
 from penstock import Pipeline
 from penstock.errors import PipelineError, StorageError
+from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.store import PipelineStore
 from penstock.storage import MemoryBackend, read_log
+from penstock.trace import Spine
 from tests.pipeline.story import CONTENTS, NAMES, STEPS, check, coordinator, inputs, live
 from tests.schedule.inline import Resident, zset_of
 
@@ -83,6 +86,30 @@ def test_batches_are_merged_while_versions_are_made(monkeypatch: pytest.MonkeyPa
     again = coordinator(backend, workers=3)
     again.open()
     check(again, STEPS)
+
+
+def test_short_of_memory_batches_are_used_where_they_were_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: True)
+    monkeypatch.setattr(snapshot, "LARGE", 1)
+    told = coordinator(MemoryBackend())
+    told.open()
+    live(told, 2)
+    told.commit()
+    written = [held for found in spines(told) for held in found.held if held.mapped is not None]
+    mapped = [held.mapped for held in written]
+    assert written
+    told.commit()
+    assert all(held.batch is batch for held, batch in zip(written, mapped, strict=True))
+    assert all(any(held.batch is b for b in found.batches) for found in spines(told) for held in found.held)
+    check(told, 2)
+    live(told)
+    check(told, STEPS)
+    told.close()
+
+
+def spines(told: Coordinator) -> list[Spine]:
+    """All arrangements of the workers."""
+    return [s for worker in told.runtime.workers for s in worker._arrangements._spines.values()]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("part", ["publish", "written"])

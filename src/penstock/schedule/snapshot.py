@@ -4,19 +4,24 @@ Batches never change, so taking a snapshot copies nothing: it is the list of the
 has now. Writing it may take place in another thread while steps go on; all it changes is the note where a
 batch is stored. A batch that a step has merged away meanwhile is written nevertheless, because the version
 that is being made consists of it.
+
+Where the machine is short of memory, large batches are from then on used where they were written: the mapped
+file is the system's to drop and to read again, so state may be larger than memory.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from penstock.storage import Backend, SegmentWriter
-from penstock.trace import SMALLEST, BatchRef, Held, pack
+from penstock.schedule.memory import is_short_of_memory
+from penstock.storage import Backend, Segment, SegmentWriter
+from penstock.trace import SMALLEST, Batch, BatchRef, Held, pack
+from penstock.trace.spine import LARGE
 
 __all__ = ["PACKED", "Snapshot", "joined"]
 
@@ -54,15 +59,33 @@ class Snapshot:
             changed[view] = {"segment": name, "entry": entry}
         if writer.entries:
             writer.finish()
-        for slot, batches in self.arrangements.items():
-            for held, place in zip(batches, places[slot], strict=True):
-                held.ref = place
+        fresh = [
+            (held, place)
+            for slot, batches in self.arrangements.items()
+            for held, place in zip(batches, places[slot], strict=True)
+            if held.ref is None
+        ]
+        for held, place in fresh:
+            held.ref = place
+        if is_short_of_memory():
+            self._map(name, fresh)
         return {
             "worker": self.worker,
             "arrangements": {slot: [place.to_json() for place in found] for slot, found in places.items()},
             "changes": changed,
             "sizes": {slot: _size(batches) for slot, batches in self.arrangements.items()},
         }
+
+    def _map(self, name: str, fresh: Sequence[tuple[Held, BatchRef]]) -> None:
+        """Large batches are to be used where they were written, so that their memory can be freed."""
+        large = [(held, place.entry) for held, place in fresh if len(held.batch) >= LARGE]
+        if not large:
+            return
+        segment = Segment.open(self.backend, name)
+        for held, entry in large:
+            if segment.entries[entry].kind != PACKED:
+                mapped = Batch.from_arrow(segment.read(entry), ordered=held.batch.ordered)
+                held.mapped = replace(mapped, directory=held.batch.directory)
 
     def _add(self, writer: SegmentWriter, slot: str, held: Held) -> BatchRef:
         batch, meta = held.batch, {"arrangement": slot, "ordered": held.batch.ordered or ""}

@@ -99,6 +99,11 @@ class Arrangements:
                 f"{segment.name}: block {number} ({entry.describe()}) cannot be unpacked: {error}"
             ) from error
 
+    def take_mapped(self) -> None:
+        """Lets go of batches that can be used where they were written."""
+        for spine in self._spines.values():
+            spine.take_mapped()
+
     def snapshot(
         self, version: int, slots: Iterable[str], changes: Mapping[str, Sequence[pa.RecordBatch]]
     ) -> Snapshot:

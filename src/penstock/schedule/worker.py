@@ -200,6 +200,7 @@ class Worker:
         return self._snapshot(version, slots).write()
 
     def _snapshot(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> Snapshot:
+        self._arrangements.take_mapped()  # of the snapshot before
         last, written = self._written
         if version != last:  # what was written for the last version is in its manifest
             self._changes = defaultdict(

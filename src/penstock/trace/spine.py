@@ -52,10 +52,12 @@ class BatchRef:
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A batch of a spine, and where it is stored once it is."""
+    """A batch of a spine, and where it is stored once it is. ``mapped`` is the same batch in the mapped file,
+    which is to take its place: its memory is the system's to take back."""
 
     batch: Batch
     ref: BatchRef | None = None
+    mapped: Batch | None = None
 
 
 class Spine:
@@ -131,6 +133,13 @@ class Spine:
             largest = max(largest, len(held.batch))
             count += 1
         return count
+
+    def take_mapped(self) -> None:
+        """Goes over to the mapped batches that there are."""
+        for held in self._held:
+            if held.mapped is not None:
+                held.batch, held.mapped = held.mapped, None
+        self._changed()
 
     def _changed(self) -> None:
         self._batches = tuple(held.batch for held in self._held)
