@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ MINUTES = 2.0
 GOALS = {"memory": 1.5, "disk": 1.2}
 CHUNK = 100_000
 FIRST = 100
+LAST_VERSIONS, PAUSE_S = 3, 0.3
 MB = 1e6
 JOINED = """
 SELECT o_orderpriority, l_shipmode, count(*) AS lines, sum(l_extendedprice) AS price
@@ -117,11 +119,14 @@ def measure(
                 for start in range(0, rows.num_rows, chunk):
                     run.insert(table.name, rows.slice(start, chunk))
                     run.step()
-            # One more version with a small step: the log of the load is then no longer needed.
+            # A few more versions with small steps: merges come to rest, and what only the load needed (its log,
+            # batches that were merged) is no longer named by either of the last two versions.
             run.commit()
-            run.upsert(held[0].name, contents[held[0].name].slice(0, 1))
-            run.step()
-            run.commit()
+            for _ in range(LAST_VERSIONS):
+                time.sleep(PAUSE_S)
+                run.upsert(held[0].name, contents[held[0].name].slice(0, 1))
+                run.step()
+                run.commit()
             after = workers_private_bytes()
             plain = [*(pa.Table.from_batches([contents[t.name]]) for t in held), run.read(view.name)]
             memory, disk, rest = _kept(pipe.program(), folder / "state")
