@@ -119,8 +119,8 @@ def measure(
                 for start in range(0, rows.num_rows, chunk):
                     run.insert(table.name, rows.slice(start, chunk))
                     run.step()
-            # A few more versions with small steps: merges come to rest, and what only the load needed (its log,
-            # batches that were merged) is no longer named by either of the last two versions.
+            # A few more versions with small steps: merges come to rest, and neither of the last two versions
+            # names what only the load needed (its log, batches that were merged).
             run.commit()
             for _ in range(LAST_VERSIONS):
                 time.sleep(PAUSE_S)
