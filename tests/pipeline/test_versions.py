@@ -76,6 +76,7 @@ def test_the_log_keeps_the_steps_that_came_while_a_version_was_made() -> None:
 
 def test_batches_are_merged_while_versions_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spine, "LARGE", 1)
+    monkeypatch.setattr(spine, "RARE", 0)
     backend = MemoryBackend()
     told = coordinator(backend, commit_interval_s=SOON)
     told.open()

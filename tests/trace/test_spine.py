@@ -110,6 +110,7 @@ class Later(Executor):
 
 def test_large_batches_are_merged_in_passing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spines, "LARGE", 100)
+    monkeypatch.setattr(spines, "RARE", 2)
     later = Later()
     spine = Spine(merger=later)
     parts = [_of(np.arange(start, start + 60, dtype=np.uint64)) for start in (0, 30)]
@@ -127,8 +128,17 @@ def test_large_batches_are_merged_in_passing(monkeypatch: pytest.MonkeyPatch) ->
     assert not later.asked
 
 
+def test_a_merge_that_every_step_brings_about_is_made_at_once() -> None:
+    later = Later()
+    spine = Spine(merger=later)
+    for start in range(4):
+        spine.insert(_of(np.arange(start, start + spines.LARGE, dtype=np.uint64)))
+    assert not later.asked and len(spine.batches) == 1
+
+
 def test_what_cancels_out_in_passing_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spines, "LARGE", 100)
+    monkeypatch.setattr(spines, "RARE", 2)
     later = Later()
     spine = Spine(merger=later)
     words = np.arange(60, dtype=np.uint64)
@@ -145,6 +155,7 @@ def test_a_spine_merged_by_another_thread_is_the_sum_too(parts: list[list[Entry]
     batches = [batch_of(rows, by_row=True) for rows in parts]
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as executor:
         patch.setattr(spines, "LARGE", 3)
+        patch.setattr(spines, "RARE", 0)
         spine = Spine(merger=executor)
         for number, batch in enumerate(batches, start=1):
             spine.insert(batch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from penstock.schedule.background import give_way
 from penstock.spark.allocation import give_back_excess
 from penstock.spark.faults import describe_fault
 from penstock.spark.runtime import StepWorker
@@ -25,7 +24,6 @@ class CommitWriter:
         self._thread.start()
 
     def _write(self) -> None:
-        give_way()
         try:
             self._outcome = self._snapshot.write()
             give_back_excess()

@@ -47,8 +47,11 @@ HIGH = np.uint64(0xFFFFFFFF00000000)
 LOW = np.uint64(0x00000000FFFFFFFF)
 
 _ORDER, _KEY, _ROW, _WEIGHT, _SUM, _VALUE = "order", "key_lo", "row_lo", "weight", "sum:", "v"
+_FIRST, _LANE = b"first", b"lane"
 WORDS = (_ORDER, _KEY, _ROW)
 """The names under which a batch's words are stored."""
+SEQUENCE = (_FIRST, _LANE)
+"""Those of the first words of a sequence, in the metadata of its schema."""
 
 
 def order_words(key: Hashes, row: Hashes) -> Words:
@@ -104,8 +107,25 @@ class Batch:
             self.ordered,
         )
 
+    @property
+    def is_sequence(self) -> bool:
+        """Whether words are consecutive numbers and all weights one, as in what is kept as it comes."""
+        size = len(self)
+        if size == 0 or self.row_lo is not None or self.sums or self.order[-1] - self.order[0] != size - 1:
+            return False
+        return bool(
+            np.all(self.weights == 1)
+            and np.all(self.key_lo == self.key_lo[0])
+            and np.array_equal(self.order, self.order[0] + np.arange(size, dtype=np.uint64))
+        )
+
     def to_arrow(self) -> pa.RecordBatch:
-        """The batch as one Arrow record batch, without copying."""
+        """The batch as one Arrow record batch, without copying. Of a sequence only the first word is told."""
+        if self.values and self.is_sequence:
+            told = {_FIRST: str(self.order[0]), _LANE: str(self.key_lo[0])}
+            names = [f"{_VALUE}{i}" for i in range(len(self.values))]
+            fields = [pa.field(name, column.type) for name, column in zip(names, self.values, strict=True)]
+            return pa.RecordBatch.from_arrays(list(self.values), schema=pa.schema(fields, metadata=told))
         names = [_ORDER, _KEY]
         arrays = [pa.array(self.order), pa.array(self.key_lo)]
         if self.row_lo is not None:
@@ -124,6 +144,12 @@ class Batch:
     @staticmethod
     def from_arrow(batch: pa.RecordBatch, *, ordered: Ordered = None) -> Batch:
         """The inverse of :meth:`to_arrow`; buffers are used where they lie."""
+        told = batch.schema.metadata or {}
+        if _FIRST in told:
+            first, lane = (np.uint64(int(told[name])) for name in SEQUENCE)
+            order = first + np.arange(batch.num_rows, dtype=np.uint64)
+            ones = np.ones(batch.num_rows, np.int64)
+            return Batch(order, np.full(batch.num_rows, lane), None, ones, tuple(batch.columns))
         words: dict[str, NDArray[np.uint64]] = {}
         sums: dict[str, Weights] = {}
         weights: Weights = np.empty(0, np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.trace.batch import WORDS, Batch, Words
+from penstock.trace.batch import SEQUENCE, WORDS, Batch, Words
 from penstock.trace.order import Ordered
 
 __all__ = ["SMALLEST", "KeyWords", "pack", "unpack"]
@@ -51,13 +51,14 @@ def unpack(
     content = block.column(_COLUMN)[0].as_buffer()
     table = pq.read_table(pa.BufferReader(content)).combine_chunks()
     columns = {name: _contiguous(table[name]) for name in table.schema.names}
-    if not set(WORDS) & columns.keys():
+    told = {name: text for name, text in (table.schema.metadata or {}).items() if name in SEQUENCE}
+    if not told and not set(WORDS) & columns.keys():
         values = [column for name, column in columns.items() if name.startswith("v")]
         found = words(values, table.num_rows)
         if np.any(found[0][1:] < found[0][:-1]):
             raise ValueError("its rows are not in the order of their hashes")
         columns |= {name: pa.array(word) for name, word in zip(WORDS, found, strict=True) if word is not None}
-    return Batch.from_arrow(pa.RecordBatch.from_pydict(columns), ordered=ordered)
+    return Batch.from_arrow(pa.RecordBatch.from_pydict(columns, metadata=told), ordered=ordered)
 
 
 def _contiguous(column: pa.ChunkedArray) -> pa.Array:

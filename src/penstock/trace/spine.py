@@ -8,9 +8,10 @@ A batch that a segment already holds has a :class:`BatchRef`; a batch made since
 has none and is written by the next commit. Until the commit's manifest exists, the old batches stay on
 disk: forgetting an interrupted merge loses nothing.
 
-Merging two large batches takes longer than many steps. With an executor that is done in passing: the batches
-stay where they are, searched and complete, until the merged one takes their place when the next batch comes.
-Only what is due while another large merge is still under way waits for it.
+Merging two large batches takes longer than many small steps. With an executor that is done in passing: the
+batches stay where they are, searched and complete, until the merged one takes their place when the next batch
+comes. Only what is due while another large merge is still under way waits for it. A merge that is not large
+beside the batch that brought it about is made at once: it will be due again with the next one.
 
 A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
 :class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
@@ -29,6 +30,8 @@ __all__ = ["LARGE", "BatchRef", "Held", "Spine"]
 
 LARGE = 65_536
 """Rows of a merge that is not waited for."""
+RARE = 16
+"""How many times the rows that came it must be, for it not to be due all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +101,16 @@ class Spine:
         """Adds a batch, merging while there are ``fan`` of similar size."""
         if len(batch):
             self._held.append(Held(batch))
-            self._merge()
+            self._merge(len(batch))
             self._changed()
 
-    def _merge(self) -> None:
+    def _merge(self, came: int) -> None:
         if self._merging is not None and self._merging[2].done():
             self._take_over()
         while (alike := self._alike()) >= self._fan:
             batches = [held.batch for held in self._held[-alike:]]
-            if self._merger is None or sum(map(len, batches)) < LARGE:
+            rows = sum(map(len, batches))
+            if self._merger is None or rows < LARGE or rows < RARE * came:
                 self._replace(len(self._held) - alike, len(self._held), merge_batches(batches))
             elif self._merging is None:
                 started = self._merger.submit(merge_batches, batches)
