@@ -111,7 +111,7 @@ class Resident:
             worker.abort()
 
     def commit(self, version: int) -> list[dict[str, Any]]:
-        return [json.loads(json.dumps(worker.commit(version))) for worker in self.workers]
+        return [json.loads(json.dumps(worker.snapshot(version).write())) for worker in self.workers]
 
     def begin_commit(self, version: int) -> None:
         """Snapshots now; what was begun is written when somebody asks for it the second time, so that there

@@ -84,3 +84,5 @@ def test_rows_whose_hashes_are_others_now_are_refused() -> None:
 
     with pytest.raises(ValueError, match="not in the order of their hashes"):
         unpack(packed, others, None)
+    with pytest.raises(ValueError, match="its values do not tell them"):
+        unpack(packed, None, None)

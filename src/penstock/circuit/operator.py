@@ -26,9 +26,10 @@ from penstock.errors import EvaluationError
 from penstock.trace import Batch, KeyWords
 from penstock.zset import Hashes, HashSeed
 
-__all__ = ["REGISTRY", "Flow", "Incremental", "Operator", "OperatorInfo", "State", "operator"]
+__all__ = ["REGISTRY", "Flow", "Incremental", "Operator", "OperatorInfo", "State", "WordsOf", "operator"]
 
 Flow = Delta | Arranged
+WordsOf = Callable[[Sequence[pa.Array], int, HashSeed], KeyWords]
 
 
 class Incremental(Enum):
@@ -129,14 +130,10 @@ class Operator(ABC):
         return 0
 
     @property
-    def tells_words(self) -> bool:
-        """Whether the words of rows in the operator's one arrangement can be computed from their values, so
-        that they need not be stored."""
-        return False
-
-    def words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
-        """These words."""
-        raise NotImplementedError(f"the words of {self.info.name} are stored with its rows")
+    def words(self) -> WordsOf | None:
+        """How the words of rows in the operator's one arrangement are computed from their values, so that
+        they need not be stored; None if the values do not tell."""
+        return None
 
     def describe(self) -> str:
         """The parameters, for people."""

@@ -1,7 +1,8 @@
 """Threads that work in passing give way to those that run steps.
 
-Merging and writing use what steps leave of the processors. Where a thread cannot have a priority of its own
-(on Linux it can) it works like any other.
+Merging uses what steps leave of the processors. Where a thread cannot have a priority of its own (on Linux it
+can) it works like any other. Not for work that holds Python's lock for long: a step that waits for the lock
+would then wait for a thread that does not get to run.
 """
 
 from __future__ import annotations

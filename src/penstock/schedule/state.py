@@ -91,9 +91,10 @@ class Arrangements:
         ordered: Ordered = entry.meta.get("ordered") or None  # type: ignore[assignment]
         if entry.kind != PACKED:
             return Batch.from_arrow(block, ordered=ordered)
-        owner, seed = self._owners[slot], self._seed
+        words, seed = self._owners[slot].words, self._seed
+        made = None if words is None else lambda values, rows: words(values, rows, seed)
         try:
-            return unpack(block, lambda values, rows: owner.words(values, rows, seed), ordered)
+            return unpack(block, made, ordered)
         except (pa.ArrowException, ValueError) as error:
             raise CorruptionError(
                 f"{segment.name}: block {number} ({entry.describe()}) cannot be unpacked: {error}"
@@ -109,5 +110,5 @@ class Arrangements:
     ) -> Snapshot:
         """The batches of ``slots`` as they are now, and ``changes``, to be written."""
         held = {slot: self.spine(slot).held for slot in slots}
-        packed = {slot: not self._owners[slot].tells_words for slot in held} if self._compact else None
+        packed = {slot: self._owners[slot].words is None for slot in held} if self._compact else None
         return Snapshot(self._backend, self._worker, version, held, changes, packed)

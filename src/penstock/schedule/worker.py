@@ -182,14 +182,10 @@ class Worker:
 
     # ---- durability and reading -------------------------------------------------------------------
 
-    def commit(self, version: int) -> dict[str, Any]:
-        """Writes what is new since the last commit as one segment; returns references for the manifest.
-
-        A commit of the same version again means that nobody published what the last one wrote."""
-        return self.snapshot(version).write()
-
     def snapshot(self, version: int) -> Snapshot:
-        """What a commit of ``version`` has to write, for another thread to write it while steps go on."""
+        """What a commit of ``version`` has to write, for another thread to write it while steps go on.
+
+        The same version again means that nobody published what was written for it."""
         return self._snapshot(version, self.program.slots)
 
     def flush_level(self, version: int, level: int) -> dict[str, Any]:

@@ -45,15 +45,18 @@ def pack(batch: Batch, *, with_words: bool) -> pa.RecordBatch:
 
 
 def unpack(
-    block: pa.RecordBatch, words: Callable[[Sequence[pa.Array], int], KeyWords], ordered: Ordered
+    block: pa.RecordBatch, words: Callable[[Sequence[pa.Array], int], KeyWords] | None, ordered: Ordered
 ) -> Batch:
-    """The batch; ``words`` computes them from the values. Raises ValueError if they are not in order."""
+    """The batch; ``words`` computes them from the values, if that can be. Raises ValueError if they are not
+    in order."""
     content = block.column(_COLUMN)[0].as_buffer()
     table = pq.read_table(pa.BufferReader(content)).combine_chunks()
     columns = {name: _contiguous(table[name]) for name in table.schema.names}
     told = {name: text for name, text in (table.schema.metadata or {}).items() if name in SEQUENCE}
     if not told and not set(WORDS) & columns.keys():
         values = [column for name, column in columns.items() if name.startswith("v")]
+        if words is None:
+            raise ValueError("it has no words, and its values do not tell them")
         found = words(values, table.num_rows)
         if np.any(found[0][1:] < found[0][:-1]):
             raise ValueError("its rows are not in the order of their hashes")

@@ -29,8 +29,8 @@ class AppendView(View):
         return FAN
 
     @property
-    def tells_words(self) -> bool:
-        return False  # they are the first that came to hand
+    def words(self) -> None:
+        return None  # they are the first that came to hand
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         zset = spelled(delta_of(inputs[0]).zset)

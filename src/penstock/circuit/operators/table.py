@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.keyed import add_weights, first_of_keys, settle
-from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.circuit.operator import Flow, Incremental, Operator, State, WordsOf, operator
 from penstock.errors import DuplicateKey, MissingRow
 from penstock.trace import (
     Batch,
@@ -140,10 +140,10 @@ class Table(Operator):
         return total > 0, retract
 
     @property
-    def tells_words(self) -> bool:
-        return True
+    def words(self) -> WordsOf:
+        return self._words
 
-    def words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
+    def _words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
         row = hash_columns(values, length, seed)
         if not self.key:
             return row.hi, row.lo, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.circuit.delta import Delta, delta_of
-from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.circuit.operator import Flow, Incremental, Operator, State, WordsOf, operator
 from penstock.circuit.spelling import spelled
 from penstock.trace import KeyWords, build_batch
 from penstock.zset import HashSeed, ZSet, hash_columns
@@ -36,15 +36,15 @@ class View(Operator):
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         zset = spelled(delta_of(inputs[0]).zset)
-        batch = build_batch(*self.words(zset.columns, len(zset), state.seed), zset.weights, zset.columns)
+        batch = build_batch(*self._words(zset.columns, len(zset), state.seed), zset.weights, zset.columns)
         state.stage(0, batch)
         return Delta(ZSet(self.schema, batch.values, batch.weights))
 
     @property
-    def tells_words(self) -> bool:
-        return True
+    def words(self) -> WordsOf | None:
+        return self._words
 
-    def words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
+    def _words(self, values: Sequence[pa.Array], length: int, seed: HashSeed) -> KeyWords:
         row = hash_columns(values, length, seed)
         return row.hi, row.lo, None
 
