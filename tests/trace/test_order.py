@@ -111,3 +111,13 @@ def test_maps_have_some_order_that_tells_them_apart() -> None:
     assert first == again
     assert len({first, second, null}) == 3
     assert null == min(first, second, null)
+
+
+def test_moments_are_told_apart_to_the_second() -> None:
+    second = 1_000_000
+    moments = [-(2**62), -1, 0, second - 1, second, 1_700_000_000 * second, 1_700_000_001 * second, 2**62]
+    array = pa.array(moments, pa.timestamp("us"))
+    assert order_image(array, descending=False).tolist() == [
+        *(0, 0, 0, 0, 1),
+        *(1_700_000_000, 1_700_000_001, 2**32 - 1),
+    ]

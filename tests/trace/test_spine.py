@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock.trace.spine as spines
-from penstock.trace import Batch, BatchRef, Spine, build_batch
+from penstock.trace import Batch, BatchRef, Spine, build_batch, merge_batches
 from tests.trace.reference import totals
 from tests.trace.samples import Entry, batch_of, entries
 
@@ -128,12 +128,54 @@ def test_large_batches_are_merged_in_passing(monkeypatch: pytest.MonkeyPatch) ->
     assert not later.asked
 
 
-def test_a_merge_that_every_step_brings_about_is_made_at_once() -> None:
+def test_a_merge_that_every_step_brings_about_is_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spines, "BULK", 10 * spines.LARGE)
     later = Later()
     spine = Spine(merger=later)
     for start in range(4):
         spine.insert(_of(np.arange(start, start + spines.LARGE, dtype=np.uint64)))
     assert not later.asked and len(spine.batches) == 1
+
+
+def test_a_load_leaves_batches_side_by_side_and_small_steps_have_them_merged_in_passing() -> None:
+    later = Later()
+    spine = Spine(merger=later)
+    parts = [_of(np.arange(start, start + spines.BULK, dtype=np.uint64)) for start in range(7)]
+    for part in parts:
+        spine.insert(part)
+    assert not later.asked and len(spine.batches) == len(parts)
+    small = [_of(np.arange(start, start + 5, dtype=np.uint64)) for start in (10**6, 2 * 10**6)]
+    spine.insert(small[0])
+    assert len(later.asked) == 1 and len(spine.batches) == len(parts) + 1
+    later.work()
+    spine.insert(small[1])
+    assert [len(batch) for batch in spine.batches] == [spines.BULK + 6, 10]
+    assert totals(spine.batches) == totals([*parts, *small])
+    assert not later.asked
+
+
+def test_however_long_a_load_is_few_batches_are_left() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        spine = Spine(merger=executor)
+        for start in range(20):
+            first = start * spines.BULK
+            spine.insert(_of(np.arange(first, first + spines.BULK, dtype=np.uint64)))
+            assert len(spine.batches) < 2 * spines.BULK_FAN
+        assert sum(map(len, spine.batches)) == 20 * spines.BULK
+
+
+def test_what_would_be_merged_again_at_once_is_merged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    merges: list[list[int]] = []
+
+    def noted(batches: list[Batch]) -> Batch:
+        merges.append([len(batch) for batch in batches])
+        return merge_batches(batches)
+
+    monkeypatch.setattr(spines, "merge_batches", noted)
+    spine = Spine()
+    for start, size in ((0, 40), (100, 20), (200, 10), (300, 10)):
+        spine.insert(_of(np.arange(start, start + size, dtype=np.uint64)))
+    assert merges == [[40, 20, 10, 10]]
 
 
 def test_what_cancels_out_in_passing_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from penstock.circuit.delta import Delta
 from penstock.trace import Batch, build_batch
@@ -22,6 +23,8 @@ from penstock.trace.sort_key import Direction, image_of, joined, sort_key
 from penstock.zset import Hashes, HashSeed, hash_columns
 
 __all__ = ["OrderBy", "Ordering", "distinct_keys"]
+
+Words = NDArray[np.uint64]
 
 _PLAIN = Direction()
 
@@ -65,13 +68,17 @@ class Ordering:
             given = {item.ordinal for item in self.items}
             rest = sort_key([(column, _PLAIN) for i, column in enumerate(columns) if i not in given], length)
             key = joined([key, rest], length)
-        order = (delta.keys.hi & HIGH) | self.image(columns, length)
         row = hash_columns(columns, length, seed)
         return build_batch(
-            order, delta.keys.lo, row.lo, delta.zset.weights, (key, *columns), ordered="ascending"
+            self.words(delta), delta.keys.lo, row.lo, delta.zset.weights, (key, *columns), ordered="ascending"
         )
 
-    def image(self, columns: Sequence[pa.Array], length: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    def words(self, delta: Delta) -> Words:
+        """The rows' order words."""
+        assert delta.keys is not None
+        return (delta.keys.hi & HIGH) | self.image(delta.zset.columns, len(delta))
+
+    def image(self, columns: Sequence[pa.Array], length: int) -> Words:
         """The low half of the rows' order words."""
         if self.items:
             return image_of(columns[self.items[0].ordinal], self.items[0].direction)

@@ -2,9 +2,10 @@
 
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words, sum_of
 from penstock.trace.first import lookup_first
+from penstock.trace.heads import first_rows
 from penstock.trace.lookup import Matches, lookup_rows, lookup_sums
 from penstock.trace.packed import SMALLEST, KeyWords, pack, unpack
-from penstock.trace.prefix import Prefix, gather_rows, lookup_prefix
+from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
 from penstock.trace.spine import BatchRef, Held, Spine
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "Prefix",
     "Spine",
     "build_batch",
+    "first_rows",
+    "gather_batch",
     "gather_rows",
     "key_range",
     "lookup_first",

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 
 from penstock.trace.consolidate import consolidate
 from penstock.trace.directory import NO_DIRECTORY, Directory, directory_of
-from penstock.trace.order import Ordered, exact_rank
-from penstock.trace.ties import settled
+from penstock.trace.order import Ordered
+from penstock.trace.ties import settle_ties
 from penstock.zset import Hashes, gather, numbers
 
 __all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words", "sum_of"]
@@ -175,21 +175,21 @@ def build_batch(
     sums: Mapping[str, Weights] | None = None,
     *,
     ordered: Ordered = None,
-    presorted: bool = False,
+    runs: Sequence[int] = (),
 ) -> Batch:
     """Sorts and consolidates rows into a batch.
 
     One argsort of one word. Only rows whose word is shared by a different row (an ordered tie, or a rare
-    collision) are looked at again. ``presorted`` says that the rows are a few sorted runs, which a stable
-    sort merges in one pass; on rows in no order it would be the slower one.
+    collision) are looked at again. ``runs`` says where sorted runs begin if the rows are a few of them, which
+    a stable sort merges in one pass; on rows in no order it would be the slower one.
     """
     sums = sums or {}
     if len(order) == 0:
         return Batch(order, key_lo, row_lo, weights, tuple(values), sums, ordered)
-    perm = order.argsort(kind="stable" if presorted else None)
+    perm = order.argsort(kind="stable" if runs else None)
     rows = consolidate(perm, order, key_lo, row_lo, weights, sums)
     if rows is None:
-        _settle_ties(perm, order, key_lo, row_lo, values, ordered)
+        settle_ties(perm, order, key_lo, row_lo, values, ordered, runs)
         rows = consolidate(perm, order, key_lo, row_lo, weights, sums, settled=True)
         assert rows is not None
     indices = numbers(rows.first)
@@ -200,34 +200,6 @@ def build_batch(
     )
 
 
-def _settle_ties(
-    perm: NDArray[np.int64],
-    order: Words,
-    key_lo: Words,
-    row_lo: Words | None,
-    values: Sequence[pa.Array],
-    ordered: Ordered,
-) -> None:
-    """Sorts the rows that share their word, in place: by value if ordered (and where that is the same, by the
-    other values), and equal rows side by side."""
-    word = order[perm]
-    tied = word[1:] == word[:-1]
-    rows = np.flatnonzero(np.concatenate(([False], tied)) | np.concatenate((tied, [False])))
-    candidates = perm[rows]
-    if ordered and row_lo is not None:
-        rank = exact_rank(gather(values[0], numbers(candidates)), descending=ordered == "descending")
-        inner = settled(
-            [word[rows], rank, key_lo[candidates]],
-            row_lo[candidates],
-            lambda some: [gather(column, numbers(candidates[some])) for column in values[1:]],
-        )
-    elif row_lo is None:
-        inner = np.lexsort((key_lo[candidates], word[rows]))
-    else:
-        inner = np.lexsort((row_lo[candidates], key_lo[candidates], word[rows]))
-    perm[rows] = candidates[inner]
-
-
 def merge_batches(batches: Sequence[Batch]) -> Batch:
     """One batch with the sum of all. Batches of disjoint ranges are only put one after the other."""
     if len(batches) == 1:
@@ -236,15 +208,16 @@ def merge_batches(batches: Sequence[Batch]) -> Batch:
     whole = _concatenated(batches)
     if all(a.order[-1] < b.order[0] for a, b in pairwise(batches)):
         return whole
-    return _built(whole, presorted=True)
+    ends = np.cumsum([len(batch) for batch in batches])
+    return _built(whole, [0, *ends[:-1].tolist()])
 
 
 def sum_of(parts: Sequence[Batch]) -> Batch:
     """The same for rows that are in no order, which stand in the columns of batches only."""
-    return _built(parts[0] if len(parts) == 1 else _concatenated(parts), presorted=False)
+    return _built(parts[0] if len(parts) == 1 else _concatenated(parts))
 
 
-def _built(rows: Batch, *, presorted: bool) -> Batch:
+def _built(rows: Batch, runs: Sequence[int] = ()) -> Batch:
     return build_batch(
         rows.order,
         rows.key_lo,
@@ -253,7 +226,7 @@ def _built(rows: Batch, *, presorted: bool) -> Batch:
         rows.values,
         rows.sums,
         ordered=rows.ordered,
-        presorted=presorted,
+        runs=runs,
     )
 
 

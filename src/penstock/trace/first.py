@@ -19,8 +19,9 @@ from numba import types
 from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words, key_range
-from penstock.trace.lookup import Indices, bounds_of, expand
+from penstock.trace.lookup import Indices, bounds_of
 from penstock.trace.order import exact_rank
+from penstock.trace.search import expand
 from penstock.zset import Hashes, gather
 from penstock.zset.kernel import INT64S, NEW_INT64S, NEW_WORDS, WORDS, kernel
 

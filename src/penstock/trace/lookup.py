@@ -18,7 +18,7 @@ from penstock.trace.directory import NO_DIRECTORY, Directory
 from penstock.trace.search import add_found, exact_rows, fill_matches, find_ranges, match_counts
 from penstock.zset import Hashes
 
-__all__ = ["Matches", "bounds_of", "expand", "lookup_rows", "lookup_sums"]
+__all__ = ["Matches", "bounds_of", "lookup_rows", "lookup_sums"]
 
 Indices = NDArray[np.int64]
 
@@ -89,12 +89,3 @@ def bounds_of(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
     start, stop = np.empty(len(low), np.int64), np.empty(len(low), np.int64)
     find_ranges(batch.order, low, high, start, stop)
     return start, stop
-
-
-def expand(start: Indices, size: Indices) -> tuple[Indices, Indices]:
-    """Flattens ranges: for each range its number, repeated, beside the rows in it."""
-    total = int(size.sum())
-    probe = np.repeat(np.arange(len(size)), size)
-    offset = np.cumsum(size) - size
-    row = np.arange(total) - np.repeat(offset - start, size)
-    return probe, row

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.trace.batch import Batch, Words, key_range
-from penstock.trace.lookup import bounds_of, expand
-from penstock.trace.order import exact_rank
+from penstock.trace.batch import Batch, Words, build_batch, key_range
+from penstock.trace.exact import exact_words
+from penstock.trace.lookup import bounds_of
+from penstock.trace.search import expand
+from penstock.trace.sorting import same_as_before
 from penstock.trace.ties import settled
 from penstock.zset import Hashes, gather, numbers
 
-__all__ = ["Prefix", "gather_rows", "lookup_prefix"]
+__all__ = ["Prefix", "gather_batch", "gather_rows", "lookup_prefix"]
 
 Indices = NDArray[np.int64]
 
@@ -81,6 +84,21 @@ def gather_rows(
             strict=True,
         )
     )
+
+
+def gather_batch(batches: Sequence[Batch], batch: Indices, row: Indices, weights: Indices) -> Batch:
+    """Those rows, with these weights, as a batch of the same arrangement."""
+    first = batches[0]
+    if len(row) == 0:
+        return first.slice(0, 0)
+    order, key_lo, row_lo = (np.empty(len(row), np.uint64) for _ in range(3))
+    for number, part in enumerate(batches):
+        here = batch == number
+        assert part.row_lo is not None
+        order[here], key_lo[here] = part.order[row[here]], part.key_lo[row[here]]
+        row_lo[here] = part.row_lo[row[here]]
+    values = gather_rows(batches, batch, row, 0)
+    return build_batch(order, key_lo, row_lo, weights, values, ordered=first.ordered)
 
 
 def _round(
@@ -145,19 +163,16 @@ class _Window:
 
     def _group(self, word: Words, own: NDArray[np.bool_]) -> None:
         """Sorts the rows and adds up equal ones. A stranger's row is equal to none of the key's own."""
-        rank, second = np.empty(0, np.int64), self._second_lane()
+        second = self._second_lane()
+        by: list[NDArray[Any]] = [self.probe, word]
         if len(self.row):
             (key,) = gather_rows(self._batches, self.batch, self.row, 0, 1)
-            rank = exact_rank(key, descending=False)
+            by += exact_words(key, descending=False)
+        by.append(own)
         perm = settled(
-            [self.probe, word, rank, own],
-            second,
-            lambda some: gather_rows(self._batches, self.batch[some], self.row[some], 1),
+            by, second, lambda some: gather_rows(self._batches, self.batch[some], self.row[some], 1)
         )
-        columns = (self.probe, word, rank, own, second)
-        differs = np.zeros(max(0, len(perm) - 1), bool)
-        for column in columns:
-            differs |= column[perm[1:]] != column[perm[:-1]]
+        differs = ~same_as_before((*by, second), perm)
         starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(perm)), bool), differs)))
         self.weights = np.add.reduceat(self.weights[perm], starts) if len(starts) else self.weights
         self.closing = np.logical_or.reduceat(self.closing[perm], starts) if len(starts) else self.closing

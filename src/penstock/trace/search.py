@@ -172,3 +172,12 @@ def add_found(found: Indices, column: Indices, totals: Indices) -> None:
     for i in range(len(found)):
         if found[i] >= 0:
             totals[i] += column[found[i]]
+
+
+def expand(start: Indices, size: Indices) -> tuple[Indices, Indices]:
+    """Flattens ranges: for each range its number, repeated, beside the rows in it."""
+    total = int(size.sum())
+    probe = np.repeat(np.arange(len(size)), size)
+    offset = np.cumsum(size) - size
+    row = np.arange(total) - np.repeat(offset - start, size)
+    return probe, row

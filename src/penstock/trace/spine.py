@@ -13,6 +13,10 @@ batches stay where they are, searched and complete, until the merged one takes t
 comes. Only what is due while another large merge is still under way waits for it. A merge that is not large
 beside the batch that brought it about is made at once: it will be due again with the next one.
 
+While large batches come (a load), more of them are left side by side: searching one more for many keys costs
+far less than merging, and what is merged must be written again. Once small ones come, the large ones are
+merged in passing.
+
 A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
 :class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
 """
@@ -20,6 +24,7 @@ A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -32,6 +37,10 @@ LARGE = 65_536
 """Rows of a merge that is not waited for."""
 RARE = 16
 """How many times the rows that came it must be, for it not to be due all the time."""
+BULK = 32_768
+"""Rows of a batch that is part of a load."""
+BULK_FAN = 8
+"""How many batches of similar size a load leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +116,30 @@ class Spine:
     def _merge(self, came: int) -> None:
         if self._merging is not None and self._merging[2].done():
             self._take_over()
-        while (alike := self._alike()) >= self._fan:
-            batches = [held.batch for held in self._held[-alike:]]
-            rows = sum(map(len, batches))
+        bulk = self._merger is not None and came >= BULK
+        while due := self._due(max(self._fan, BULK_FAN) if bulk else self._fan):
+            start, stop = len(self._held) - due, len(self._held)
+            rows = sum(len(held.batch) for held in self._held[start:])
             if self._merger is None or rows < LARGE or rows < RARE * came:
-                self._replace(len(self._held) - alike, len(self._held), merge_batches(batches))
+                self._replace(start, stop, merge_batches([held.batch for held in self._held[start:]]))
             elif self._merging is None:
-                started = self._merger.submit(merge_batches, batches)
-                self._merging = (len(self._held) - alike, len(self._held), started)
+                self._merge_in_passing(self._merger, start, stop)
             else:
                 self._take_over()
+        if self._merger is not None and self._merging is None and not bulk:
+            self._tidy(self._merger)
+
+    def _tidy(self, merger: Executor) -> None:
+        """Merges in passing what a load left, from the smallest on."""
+        sizes = [len(held.batch) for held in self._held]
+        for stop in range(len(sizes), 1, -1):
+            if (alike := _alike(sizes[:stop], self._fan)) >= self._fan:
+                self._merge_in_passing(merger, stop - alike, stop)
+                return
+
+    def _merge_in_passing(self, merger: Executor, start: int, stop: int) -> None:
+        batches = [held.batch for held in self._held[start:stop]]
+        self._merging = (start, stop, merger.submit(merge_batches, batches))
 
     def _take_over(self) -> None:
         """Waits for the merge under way, and puts its result in place."""
@@ -127,16 +150,16 @@ class Spine:
     def _replace(self, start: int, stop: int, merged: Batch) -> None:
         self._held[start:stop] = [Held(merged)] if len(merged) else []
 
-    def _alike(self) -> int:
-        """How many of the last batches are of similar size: less than ``fan`` times that of a later one."""
-        largest = count = 0
+    def _due(self, fan: int) -> int:
+        """How many of the last batches are to be merged: ``fan`` or more of similar size, and those that are
+        of similar size with what comes of it. So what would be merged again at once is merged once."""
         busy = 0 if self._merging is None else self._merging[1]
-        for held in reversed(self._held[busy:]):
-            if count and len(held.batch) >= self._fan * largest:
-                break
-            largest = max(largest, len(held.batch))
-            count += 1
-        return count
+        sizes = [len(held.batch) for held in self._held[busy:]]
+        due = 0
+        while (alike := _alike(sizes, fan)) >= fan:
+            due += alike - (due > 0)
+            sizes[-alike:] = [sum(sizes[-alike:])]
+        return due
 
     def take_mapped(self) -> None:
         """Goes over to the mapped batches that there are."""
@@ -151,3 +174,14 @@ class Spine:
     def merged(self) -> Batch | None:
         """The whole arrangement as one batch (a scan: for reading a view, never in a step)."""
         return merge_batches(self._batches) if self._batches else None
+
+
+def _alike(sizes: Sequence[int], fan: int) -> int:
+    """How many of the last sizes are similar: less than ``fan`` times that of a later one."""
+    largest = count = 0
+    for size in reversed(sizes):
+        if count and size >= fan * largest:
+            break
+        largest = max(largest, size)
+        count += 1
+    return count

@@ -12,11 +12,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.trace.order import exact_rank
+from penstock.trace.exact import exact_words
+from penstock.trace.order import Ordered, exact_rank
+from penstock.trace.search import expand
 from penstock.trace.sort_key import Direction, sort_key
+from penstock.trace.sorting import order_of, same_as_before
+from penstock.zset import gather, numbers
 
-__all__ = ["settled"]
+__all__ = ["settle_ties", "settled"]
 
+Words = NDArray[np.uint64]
+Indices = NDArray[np.int64]
 Numbers = NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.bool_]
 
 _PLAIN = Direction()
@@ -24,16 +30,15 @@ _PLAIN = Direction()
 
 def settled(
     by: Sequence[Numbers],
-    row_lo: NDArray[np.uint64],
-    others: Callable[[NDArray[np.int64]], Sequence[pa.Array]],
-) -> NDArray[np.int64]:
+    row_lo: Words,
+    others: Callable[[Indices], Sequence[pa.Array]],
+) -> Indices:
     """The order of rows by the first of ``by``, then the second and so on, then by their other values; equal
-    rows (those with the same ``row_lo``) side by side. ``others`` gives the other values of some rows."""
-    keys = (*reversed(by[1:]), by[0])
-    perm = np.lexsort((row_lo, *keys))
-    tied = np.ones(max(0, len(perm) - 1), bool)
-    for column in by:
-        tied &= column[perm[1:]] == column[perm[:-1]]
+    rows (those with the same ``row_lo``) side by side. ``others`` gives the other values of some rows.
+
+    No number is negative. Rows are best given as a few runs that are in order already."""
+    perm = order_of((*by, row_lo))
+    tied = same_as_before(by, perm)
     if not np.any(tied & (row_lo[perm[1:]] != row_lo[perm[:-1]])):
         return perm
     members = np.concatenate((tied, [False])) | np.concatenate(([False], tied))
@@ -42,4 +47,53 @@ def settled(
     rank = np.zeros(len(perm), np.int64)
     if columns:
         rank[rows] = exact_rank(sort_key([(c, _PLAIN) for c in columns], len(rows)), descending=False)
-    return np.lexsort((row_lo, rank, *keys))
+    return order_of((*by, rank, row_lo))
+
+
+def settle_ties(
+    perm: Indices,
+    order: Words,
+    key_lo: Words,
+    row_lo: Words | None,
+    values: Sequence[pa.Array],
+    ordered: Ordered,
+    runs: Sequence[int],
+) -> None:
+    """Sorts the rows that share their word, in place: by value if ordered (and where that is the same, by the
+    other values), and equal rows side by side. ``perm`` sorts the rows by word, and keeps what is in order
+    already if there are ``runs``: rows from these numbers on, each up to the next, are sorted."""
+    word = order[perm]
+    rows = _mixed(word, perm, runs) if runs else _sharing(word)
+    if len(rows) == 0:
+        return
+    candidates = perm[rows]
+    if ordered and row_lo is not None:
+        exact = exact_words(gather(values[0], numbers(candidates)), descending=ordered == "descending")
+        inner = settled(
+            [word[rows], *exact, key_lo[candidates]],
+            row_lo[candidates],
+            lambda some: [gather(column, numbers(candidates[some])) for column in values[1:]],
+        )
+    else:
+        lanes = [key_lo] if row_lo is None else [key_lo, row_lo]
+        inner = order_of([word[rows], *(lane[candidates] for lane in lanes)])
+    perm[rows] = candidates[inner]
+
+
+def _sharing(word: Words) -> Indices:
+    """The rows whose word another row has too."""
+    tied = word[1:] == word[:-1]
+    return np.flatnonzero(np.concatenate(([False], tied)) | np.concatenate((tied, [False])))
+
+
+def _mixed(word: Words, perm: Indices, runs: Sequence[int]) -> Indices:
+    """Those of them that come from more than one run: rows of one run follow each other as they did."""
+    tied = word[1:] == word[:-1]
+    at = np.flatnonzero(tied)
+    joints: Indices = at[(perm[at + 1] != perm[at] + 1) | np.isin(perm[at + 1], runs)]
+    if len(joints) == 0:
+        return joints
+    ends = np.flatnonzero(np.concatenate((~tied, [True])))
+    group = np.unique(np.searchsorted(ends, joints))
+    start = np.concatenate(([-1], ends))[group] + 1
+    return expand(start, ends[group] + 1 - start)[1]

@@ -2,6 +2,7 @@
 
 from penstock.circuit.operators.aggregate import Aggregate
 from penstock.circuit.operators.append_table import AppendTable
+from penstock.circuit.operators.append_top_k import AppendTopK
 from penstock.circuit.operators.append_view import AppendView
 from penstock.circuit.operators.arrange import Arrange
 from penstock.circuit.operators.conditional_semi_join import ConditionalSemiJoin
@@ -11,6 +12,7 @@ from penstock.circuit.operators.flat_map import FlatMap, Replicate
 from penstock.circuit.operators.index import Index
 from penstock.circuit.operators.join import Join
 from penstock.circuit.operators.partial_aggregate import PartialAggregate
+from penstock.circuit.operators.partial_top_k import PartialTopK
 from penstock.circuit.operators.project import Project
 from penstock.circuit.operators.scatter import Copy, Scatter
 from penstock.circuit.operators.semi_join import SemiJoin, Wanted
@@ -25,6 +27,7 @@ from penstock.circuit.operators.window import Window
 __all__ = [
     "Aggregate",
     "AppendTable",
+    "AppendTopK",
     "AppendView",
     "Arrange",
     "ConditionalSemiJoin",
@@ -35,6 +38,7 @@ __all__ = [
     "Index",
     "Join",
     "PartialAggregate",
+    "PartialTopK",
     "Project",
     "Replicate",
     "Scatter",

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from penstock.circuit.delta import Delta
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.ordering import Ordering, distinct_keys
-from penstock.trace import Batch, gather_rows, lookup_prefix
-from penstock.zset import Hashes, ZSet
+from penstock.circuit.placed import within
+from penstock.trace import Batch, Prefix, gather_rows, lookup_prefix
+from penstock.zset import ZSet
 
 __all__ = ["TopK"]
-
-Indices = NDArray[np.int64]
 
 
 @operator("top k", Incremental.GROUPS, state="rows per key, in order")
@@ -54,31 +52,29 @@ class TopK(Operator):
         state.stage(0, batch)
         keys = distinct_keys(delta.keys)
         batches = [*before, batch]
-        old, new = self._places(before, keys, state), self._places(batches, keys, state)
-        changed = _difference(new, old)
-        rows = ZSet.empty(self.schema)
-        if len(changed.row):
-            columns = gather_rows(batches, changed.batch, changed.row, 1)
-            number = pa.array((changed.place + 1).astype(np.int32))
-            rows = ZSet(self.schema, (*columns, *(number,) * self.numbers), changed.weights)
+        _, last = self._places
+        old, new = lookup_prefix(before, keys, last), lookup_prefix(batches, keys, last)
+        state.count("rows read", len(old.probe) + len(new.probe))
+        rows = self.changed(batches, old, new)
         if self.limit is None:
             rows = rows.negate().add(ZSet(self.schema, batch.values[1:], batch.weights))
         return Delta(rows)
 
-    def _places(self, batches: Sequence[Batch], keys: Hashes, state: State) -> _Places:
-        """The rows within the limit, or without one, those that the offset skips."""
-        first, last = (0, self.offset) if self.limit is None else (self.offset, self.offset + self.limit)
-        found = lookup_prefix(batches, keys, last)
-        state.count("rows read", len(found.probe))
-        inside = np.minimum(found.place + found.weights, last) - np.maximum(found.place, first)
-        taken = inside > 0
-        batch, row, inside = found.batch[taken], found.row[taken], inside[taken]
-        if not self.numbers:
-            return _Places(batch, row, inside, np.zeros(len(row), np.int64))
-        # Copies of a row are at places of their own.
-        nth = np.arange(inside.sum()) - np.repeat(np.cumsum(inside) - inside, inside)
-        place = np.repeat(np.maximum(found.place[taken], first), inside) + nth
-        return _Places(np.repeat(batch, inside), np.repeat(row, inside), np.ones(len(place), np.int64), place)
+    @property
+    def _places(self) -> tuple[int, int]:
+        """The places within the limit, or without one, those that the offset skips."""
+        return (0, self.offset) if self.limit is None else (self.offset, self.offset + self.limit)
+
+    def changed(self, batches: Sequence[Batch], old: Prefix, new: Prefix) -> ZSet:
+        """The rows that are at their places since this step, without those that were."""
+        first, last = self._places
+        numbered = self.numbers > 0
+        rows = within(new, first, last, numbered=numbered).minus(within(old, first, last, numbered=numbered))
+        if len(rows.row) == 0:
+            return ZSet.empty(self.schema)
+        columns = gather_rows(batches, rows.batch, rows.row, 1)
+        number = pa.array((rows.place + 1).astype(np.int32))
+        return ZSet(self.schema, (*columns, *(number,) * self.numbers), rows.weights)
 
     def identity(self) -> str:
         return f"{super().identity()}; ordered by the sort key of the ORDER BY alone"
@@ -88,34 +84,3 @@ class TopK(Operator):
         offset = f" offset {self.offset}" if self.offset else ""
         numbered = ", numbered" if self.numbers else ""
         return f"by {self.ordering}{limit}{offset}{numbered}"
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Rows by where they lie, and at which place they are if that matters."""
-
-    batch: Indices
-    row: Indices
-    weights: Indices
-    place: Indices
-
-
-def _difference(new: _Places, old: _Places) -> _Places:
-    """What is new without what is old: most rows are both, and need not be looked at."""
-    batch, row, weights, place = (
-        np.concatenate(parts)
-        for parts in (
-            (new.batch, old.batch),
-            (new.row, old.row),
-            (new.weights, -old.weights),
-            (new.place, old.place),
-        )
-    )
-    perm = np.lexsort((place, row, batch))
-    differs = np.zeros(max(0, len(perm) - 1), bool)
-    for column in (place, row, batch):
-        differs |= column[perm[1:]] != column[perm[:-1]]
-    starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(perm)), bool), differs)))
-    total = np.add.reduceat(weights[perm], starts) if len(starts) else weights
-    kept = perm[starts[total != 0]]
-    return _Places(batch[kept], row[kept], total[total != 0], place[kept])

@@ -21,8 +21,8 @@ from penstock.circuit.windows.frame import Frame
 from penstock.circuit.windows.run import Run
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
-from penstock.trace.lookup import expand
 from penstock.trace.order import exact_rank
+from penstock.trace.search import expand
 from penstock.trace.sort_key import Direction, sort_key
 
 __all__ = ["Aggregated", "Extreme", "Gathered", "contributions"]

@@ -27,9 +27,10 @@ from penstock.circuit.windows.clusters import Bounds, Clusters
 from penstock.circuit.windows.run import Run
 from penstock.circuit.windows.totals import sums_before
 from penstock.trace import Batch
-from penstock.trace.lookup import expand
-from penstock.trace.order import exact_rank
+from penstock.trace.exact import exact_words
 from penstock.trace.places import running_total
+from penstock.trace.search import expand
+from penstock.trace.sorting import order_of, same_as_before
 
 __all__ = ["Stretches", "read_stretches"]
 
@@ -131,13 +132,9 @@ class _Read:
             for i in range(len(parts[0][0].values))
         ]
         old = np.where(source == len(parts) - 1, 0, new)
-        rank = exact_rank(values[0], descending=False)
-        perm = np.lexsort((rank, word, cluster))
-        differs = (
-            (cluster[perm[1:]] != cluster[perm[:-1]])
-            | (word[perm[1:]] != word[perm[:-1]])
-            | (rank[perm[1:]] != rank[perm[:-1]])
-        )
+        by = (cluster, word, *exact_words(values[0], descending=False))
+        perm = order_of(by)
+        differs = ~same_as_before(by, perm)
         starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(perm)), bool), differs)))
         self._first, self._values = perm[starts], values
         self.cluster, self.side = cluster[self._first], side[self._first]

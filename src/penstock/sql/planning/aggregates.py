@@ -16,6 +16,7 @@ from pyspark.sql.types import BooleanType
 from penstock.circuit import operators as op
 from penstock.circuit.accumulators import Grouped, Linear
 from penstock.circuit.feeds import Feed, GroupFeed, OrderedFeed, SumsFeed, totals_of
+from penstock.circuit.ordering import OrderBy, Ordering
 from penstock.expr.nodes import Call, Column, Expr
 from penstock.expr.types import arrow_schema
 from penstock.sql import plan as p
@@ -109,7 +110,11 @@ class _Feeds:
                 rows = self._distinct_rows(shared)
                 found.append((feed, self._partial(rows, self._keys, functions), True))
         for spec, filter in self._ordered.values():
-            node = self._indexed(*self._selected(spec.columns, (0,), filter))
+            rows, schema = self._selected(spec.columns, (0,), filter)
+            node = self._indexed(rows, schema)
+            if self._scope.builder.grows(node):
+                ordering = Ordering((OrderBy(len(self._keys), spec.function.descending),))
+                node = self._scope.builder.add(op.PartialTopK(schema, ordering, 1), (node,))
             found.append((OrderedFeed(spec.function), node, self._exchange))
         for group, filter, grouped in self._groups.values():
             node = self._indexed(*self._selected(group.columns, group.present, filter))

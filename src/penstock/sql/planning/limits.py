@@ -64,13 +64,18 @@ def top_k(scope: PlannerScope, plan: p.TopK) -> Stream:
     index, exchange = scope.index(
         extended.stream(), arrow_schema(below), plan.keys, (False,) * len(plan.keys)
     )
-    operator = op.TopK(
+    limited = op.TopK
+    if plan.limit is not None and scope.builder.grows(index):
+        limited = op.AppendTopK
+        first = op.PartialTopK(arrow_schema(below), ordering, plan.offset + plan.limit)
+        index = scope.builder.add(first, (index,))
+    operator = limited(
         arrow_schema([*below, *numbers]), ordering, plan.offset, plan.limit, numbers=plan.numbers
     )
     node = scope.builder.add(operator, (index,), (exchange,))
     if len(below) > width:
-        kept = [*range(width), *range(len(below), len(below) + len(numbers))]
-        node = scope.builder.add(chosen(plan.schema, kept), (node,))
+        wanted = [*range(width), *range(len(below), len(below) + len(numbers))]
+        node = scope.builder.add(chosen(plan.schema, wanted), (node,))
     return Stream(node, spread_by(plan.keys))
 
 

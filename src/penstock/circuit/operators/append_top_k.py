@@ -1,0 +1,40 @@
+"""A limit over rows that never go: what falls behind it never comes back, so it is not kept.
+
+The arrangement is as small as the limit times the number of keys, however many rows have come. A step adds to
+it what gets within the limit and takes out what that pushes behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.circuit.delta import Delta
+from penstock.circuit.operator import Flow, Incremental, State, operator
+from penstock.circuit.operators.top_k import TopK
+from penstock.circuit.ordering import distinct_keys
+from penstock.circuit.placed import within
+from penstock.trace import gather_batch, lookup_prefix
+
+__all__ = ["AppendTopK"]
+
+
+@operator("append-only top k", Incremental.GROUPS, state="rows per key within the limit, in order")
+@dataclass(frozen=True)
+class AppendTopK(TopK):
+    """The same as :class:`TopK`, with a limit, for an input that grows."""
+
+    def step(self, inputs: Sequence[Flow], state: State) -> Delta:
+        delta = inputs[0]
+        assert isinstance(delta, Delta) and delta.keys is not None and self.limit is not None
+        if len(delta) == 0:
+            return self.nothing
+        last = self.offset + self.limit
+        before = state.before(0)
+        batches = [*before, self.ordering.batch(delta, state.seed, whole=False)]
+        keys = distinct_keys(delta.keys)
+        old, new = lookup_prefix(before, keys, last), lookup_prefix(batches, keys, last)
+        state.count("rows read", len(old.probe) + len(new.probe))
+        held = within(new, 0, last, numbered=False).minus(within(old, 0, last, numbered=False))
+        state.stage(0, gather_batch(batches, held.batch, held.row, held.weights))
+        return Delta(self.changed(batches, old, new))
