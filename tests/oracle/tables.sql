@@ -79,3 +79,13 @@ CREATE TABLE tame (
   span INTERVAL DAY TO SECOND COMMENT 'tame',
   months INTERVAL YEAR TO MONTH COMMENT 'tame'
 );
+
+CREATE TABLE readings (
+  sensor STRING COMMENT 'of: roof|cellar|door',
+  n INT COMMENT 'tame',
+  heat DOUBLE,
+  amount DECIMAL(12,2) COMMENT 'tame',
+  label STRING,
+  at TIMESTAMP COMMENT 'tame',
+  seen TIMESTAMP_NTZ
+) TBLPROPERTIES ('appendOnly' = 'true');
