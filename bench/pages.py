@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bench.bounds import BOUNDS
 from bench.picture import draw
 from bench.report import Result, result_from_json, result_to_json, shown
 from bench.sketch import Sketch
@@ -111,12 +112,22 @@ def report_page(report: Report) -> str:
     lines = [f"# {report.benchmark}", "", report.about, "", f"Measured on {report.date[:10]}.", ""]
     for result in report.results:
         lines += [f"- {'met' if result.met else 'missed'}: {result.verdict().removesuffix(' MISSED')}"]
-    lines.append("")
+    lines += ["", *_missed(report)]
     for name in pictures(report):
         lines += [f"![{name.removesuffix('.svg')}]({name})", ""]
     lines += [line for name, text in tables(report) for line in (f"## {name}", "", text, "")]
     lines += ["## Where and when", "", *(f"- {name}: {value}" for name, value in _where(report)), ""]
     return "\n".join(lines)
+
+
+def _missed(report: Report) -> list[str]:
+    """By how much goals were missed, what bounds them, and what would have to change."""
+    lines = []
+    for result in report.results:
+        if not result.met:
+            missed = f"**{result.name}** was missed by a factor of {shown(result.shortfall)}."
+            lines += [f"{missed} {BOUNDS.get(result.name, '')}".rstrip(), ""]
+    return lines
 
 
 def tables(report: Report) -> list[tuple[str, str]]:

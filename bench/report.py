@@ -42,6 +42,12 @@ class Result:
         """The goal in words."""
         return f"{'at least' if self.at_least else 'at most'} {self.goal:g}{self.unit}"
 
+    @property
+    def shortfall(self) -> float:
+        """By which factor the goal was missed; 1 or less if it was met."""
+        ends = (self.goal, self.figure) if self.at_least else (self.figure, self.goal)
+        return ends[0] / ends[1] if ends[1] else float("inf")
+
     def verdict(self) -> str:
         """The closing line."""
         missed = "" if self.met else " MISSED"

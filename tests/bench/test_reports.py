@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.bounds import BOUNDS
 from bench.machine import load_average, machine, versions
 from bench.pages import (
     FOLDER,
@@ -48,6 +49,21 @@ def test_a_goal_is_met_at_its_bound_and_the_verdict_says_when_not() -> None:
         Result("a", "", 1.4, 1.5, "x", (), at_least=True).verdict() == "a: 1.40x (goal at least 1.5x) MISSED"
     )
     assert Result("a", "", 1.4, 1.5, " ms", ()).verdict() == "a: 1.40 ms (goal at most 1.5 ms)"
+
+
+def test_a_report_says_by_how_much_a_goal_was_missed_and_what_bounds_it() -> None:
+    assert MEAN.shortfall == 50 / 5.5 and SLOWEST.shortfall <= 1
+    assert Result("a", "", 15.0, 10.0, " ms", ()).shortfall == 1.5
+    assert Result("a", "", 0.0, 10.0, "x", (), at_least=True).shortfall == float("inf")
+    page = report_page(_report())
+    assert "**toy** was missed by a factor of 9.09." in page and "**toy-slowest**" not in page
+    known = Result("tpch-duckdb", "A toy", 2.5, 5.0, "x DuckDB", ROWS, at_least=True)
+    assert f"missed by a factor of 2.00. {BOUNDS['tpch-duckdb']}" in report_page(_report("toy", known))
+
+
+def test_what_bounds_a_goal_is_told_of_goals_that_there_are() -> None:
+    names = {result.name for report in read_reports() for result in report.results}
+    assert names >= BOUNDS.keys()
 
 
 def test_small_figures_are_not_rounded_to_nothing() -> None:
