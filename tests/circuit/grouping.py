@@ -11,7 +11,7 @@ from pyspark.sql.types import DataType, IntegerType
 from penstock.circuit.delta import Delta, concat_deltas
 from penstock.circuit.layout import Layout
 from penstock.circuit.operator import Flow
-from penstock.circuit.operators import Aggregate, AppendTable
+from penstock.circuit.operators import Aggregate, Table
 from penstock.expr.nodes import Column, Literal
 from penstock.expr.types import arrow_schema
 from penstock.sql import plan as p
@@ -49,7 +49,7 @@ class Grouping:
         answers = tuple(p.Field(f"r{i}", item.data_type) for i, item in enumerate(calls))
         keys = tuple(column(types[i], i) for i in range(width))
         planner = Planner()
-        planner.add_append_table("t", self.schema)
+        planner.add_table("t", self.schema, ())
         planner.compile(p.Aggregate((*fields[:width], *answers), p.Scan(fields, "t"), keys, tuple(calls)))
         self.nodes = planner.build().nodes
         self.layout, self.collide = Layout.even(workers), collide
@@ -71,7 +71,7 @@ class Grouping:
         for node in self.nodes:
             for number, alones in enumerate(self.workers):
                 alone = alones[node.id]
-                if isinstance(node.operator, AppendTable):
+                if isinstance(node.operator, Table):
                     flows[number].append(delta(self.schema, change[number::count]))
                     continue
                 inputs = [

@@ -256,6 +256,11 @@ def test_partitions_whose_rows_are_mixed_up_in_batches(name: str, history: list[
     check(history, ORDERS["one"], [name], collide=True)
 
 
+def test_rows_of_a_stranger_in_the_place_of_a_partition_do_not_lie_between_its_own() -> None:
+    before = [("a", 0, None, None)] * 3
+    check([before, [("b", None, None, None), ("b", 0, None, None)]], ORDERS["one"], ["lag"], collide=True)
+
+
 SMALL = st.tuples(st.just("a"), st.integers(0, 30), st.sampled_from([1.5, 2.0]), st.sampled_from(["p", "q"]))
 
 

@@ -55,7 +55,7 @@ class Clusters:
         # Without an ORDER BY all rows of a partition are peers.
         whole = mixed | (reach.back is None) | (reach.peers and not ordering.items)
         if reach.forth is not None:
-            begins |= self._far_apart(before) & ~whole[self._partition]
+            begins |= self._far_apart(before, keys) & ~whole[self._partition]
         cluster = np.cumsum(begins) - 1
         self.of_row = np.empty(len(batch), np.int64)
         self.of_row[self.rows] = cluster
@@ -76,7 +76,7 @@ class Clusters:
         self.open = self.open & ~closed
         self.forth = np.where(closed, self._reach.closed, self.forth)
 
-    def _far_apart(self, before: Sequence[Batch]) -> NDArray[np.bool_]:
+    def _far_apart(self, before: Sequence[Batch], keys: Hashes) -> NDArray[np.bool_]:
         """Whether so many rows lie between a changed row and the one before it that they have nothing in
         common."""
         reach = self._reach
@@ -88,6 +88,9 @@ class Clusters:
         for part in before:
             running = running_total(part, "weights", lambda batch: batch.weights)
             first, past = place_of(part, words, sort_keys), place_of(part, words, after(sort_keys))
+            # Only the partition's own rows count, not those of a stranger whose run is in its place.
+            start, stop = (bound[self._partition] for bound in runs_of(part, keys)[:2])
+            first, past = np.clip(first, start, stop), np.clip(past, start, stop)
             between += running[first[1:]] - running[past[:-1]]
         apart = (reach.back or 0) + (reach.forth or 0) + reach.read_back + reach.read_forth
         return np.concatenate(([True], between > apart))
