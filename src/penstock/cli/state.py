@@ -123,8 +123,11 @@ def verify(
     with err.status("Starting workers …"):
         running = pipe.run()
     with running as run, err.status("Asking Spark for the views from scratch …"):
-        reports = [report for view in views for report in run.verify(view)] if views else run.verify()
+        every = None if views else run.verify()
+        reports = [report for view in views or () for report in run.verify(view)] if every is None else every
     out.print(verdicts(reports))
+    if every is not None and every.unchecked:
+        out.print(f"Not checked, because rows of their tables are not kept: {', '.join(every.unchecked)}")
     wrong = [report.view for report in reports if not report.equal]
     if wrong:
         raise PipelineError(f"{', '.join(wrong)} differ from Spark's answer")

@@ -94,8 +94,10 @@ def create_table(schema: TableSchema) -> str:
     ]
     if schema.keyed:
         columns.append(f"PRIMARY KEY ({', '.join(schema.primary_key)})")
-    properties = " TBLPROPERTIES ('appendOnly' = 'true')" if schema.append_only else ""
-    return f"CREATE TABLE {schema.name} ({', '.join(columns)}){properties};"
+    properties = ["'appendOnly' = 'true'"] if schema.append_only else []
+    properties += [] if schema.keeps_rows else ["'keepRows' = 'false'"]
+    listed = f" TBLPROPERTIES ({', '.join(properties)})" if properties else ""
+    return f"CREATE TABLE {schema.name} ({', '.join(columns)}){listed};"
 
 
 def read_queries(paths: Iterable[Path]) -> list[Query]:

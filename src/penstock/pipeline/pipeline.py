@@ -16,6 +16,7 @@ from penstock.circuit.program import Program, cut
 from penstock.errors import EvaluationError, PipelineError
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.explain import explain_text
+from penstock.pipeline.filling import check_can_be_filled
 from penstock.pipeline.run import Run
 from penstock.pipeline.store import PipelineStore
 from penstock.pipeline.tables import TableSchema
@@ -230,7 +231,9 @@ class Pipeline:
             table = TableSchema.of(relation)
             names = relation.schema.names
             if table.append_only:
-                planner.add_append_table(table.name, table.arrow_schema, relation.incarnation)
+                planner.add_append_table(
+                    table.name, table.arrow_schema, relation.incarnation, keeps_rows=table.keeps_rows
+                )
             else:
                 key = tuple(names.index(column) for column in table.primary_key)
                 planner.add_table(table.name, table.arrow_schema, key, relation.incarnation)
@@ -248,6 +251,8 @@ class Pipeline:
         self._finish_logged_steps()
         coordinator = self._coordinator(self.catalog)
         try:
+            arrangements = coordinator.store.body["arrangements"]
+            check_can_be_filled(coordinator.program, self.catalog, self._stored, arrangements)
             coordinator.open()
         except EvaluationError as error:
             coordinator.kill()

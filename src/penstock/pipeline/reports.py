@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 __all__ = ["Status", "StepReport", "Verification", "VerifyReport"]
@@ -43,9 +43,14 @@ class VerifyReport:
 
 class Verification(tuple[VerifyReport, ...]):
     """The reports of a check. True if every view is equal to Spark's answer, so ``assert run.verify()`` means
-    what it says."""
+    what it says. ``unchecked`` names the views that nobody can compute again, as their rows are not kept."""
 
-    __slots__ = ()
+    unchecked: tuple[str, ...]
+
+    def __new__(cls, reports: Iterable[VerifyReport], unchecked: tuple[str, ...] = ()) -> Verification:
+        made = super().__new__(cls, reports)
+        made.unchecked = unchecked
+        return made
 
     def __bool__(self) -> bool:
         return all(self)

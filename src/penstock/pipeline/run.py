@@ -35,7 +35,7 @@ from penstock.pipeline.pushes import Pushes
 from penstock.pipeline.reports import Status, StepReport, Verification, VerifyReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.tables import TableSchema
-from penstock.pipeline.verify import batch_session, batch_views, difference_of
+from penstock.pipeline.verify import batch_session, batch_views, difference_of, readers_of
 from penstock.schedule.files import FileInput, Wanted
 from penstock.schedule.state import open_segment
 from penstock.schedule.worker import STEP_COLUMN
@@ -203,6 +203,8 @@ class Run:
         with self._lock:
             self._check_open()
             relation = self._relation(name)
+            if not self._keeps_rows(relation.name):
+                raise PipelineError(f"table {relation.name} does not keep its rows; read a view over it")
             zset = consolidated(self._coordinator.read(relation.name), self._coordinator.store.seed)
         table = expanded(zset, relation.schema.names)
         return sorted_by(table, relation.order_by) if isinstance(relation, ViewDefinition) else table
@@ -244,23 +246,34 @@ class Run:
         return parts
 
     def verify(self, name: str | None = None) -> Verification:
-        """Recomputes a view (or all) in batch Spark over the current tables and compares."""
+        """Recomputes a view (or all) in batch Spark over the current tables and compares. Views over tables
+        that do not keep their rows cannot be recomputed: of all they are left out and named in ``unchecked``,
+        and asking for one is an error."""
         with self._lock, active_session_kept(self._spark):
+            passing = [name for name in self._tables if not self._keeps_rows(name)]
+            gone = readers_of(self._catalog, passing)
             views = [v for v in self._catalog.views.values() if v.materialized]
+            unchecked = tuple(view.name for view in views if view.name in gone)
             if name is not None:
-                views = [self._stored_view(name)]
+                views, unchecked = [self._stored_view(name)], ()
+                if views[0].name in gone:
+                    raise PipelineError(
+                        f"view {views[0].name} cannot be computed from scratch: it reads rows that are not "
+                        f"kept (of {', '.join(passing)})"
+                    )
+            views = [view for view in views if view.name not in gone]
             session = batch_session(self._spark, self._settings, self._functions)
             # Beside the state, where all executors can read; state in memory has them all in one process.
             storage = Path(str(self._describe()["storage"]))
             beside = storage if storage.is_dir() else None
             with tempfile.TemporaryDirectory(prefix="verify-", dir=beside) as folder:
-                frames = batch_views(session, self._catalog, self.read, Path(folder))
+                frames = batch_views(session, self._catalog, self.read, Path(folder), without=gone)
                 reports = []
                 for view in views:
                     ours, theirs = self.read(view.name), arrow_of(frames[view.name])
                     found = difference_of(ours, theirs)
                     reports.append(VerifyReport(view.name, not found, ours.num_rows, theirs.num_rows, found))
-            return Verification(reports)
+            return Verification(reports, unchecked)
 
     def status(self) -> Status:
         """Where the pipeline stands."""
@@ -336,6 +349,9 @@ class Run:
         if relation is None or relation.name not in self._tables:
             raise PipelineError(f"there is no table {name}; there is: {', '.join(self._tables) or 'none'}")
         return self._tables[relation.name]
+
+    def _keeps_rows(self, name: str) -> bool:
+        return name not in self._tables or self._tables[name].keeps_rows
 
     def _relation(self, name: str) -> Relation:
         relation = self._catalog.find(name)

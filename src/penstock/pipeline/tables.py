@@ -3,6 +3,9 @@
 A table with a primary key holds at most one row per key and takes upserts and deletes by key. A table
 without one is a multiset: it takes inserts, and deletes of whole rows it holds. Key columns are never
 NULL, whatever the schema says about them, and the schema seen from outside says so too.
+
+A keyless table may be append-only (``TBLPROPERTIES ('appendOnly' = 'true')``): it takes inserts, which costs
+least. One that is may also let its rows go once all views have seen them (``'keepRows' = 'false'``).
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ class TableSchema:
     schema: StructType
     primary_key: tuple[str, ...] = ()
     append_only: bool = False
+    keeps_rows: bool = True
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.primary_key if name not in self.schema.names]
@@ -40,13 +44,19 @@ class TableSchema:
                 f"table {self.name}: an append-only table has no primary key (rows are never replaced); "
                 "leave out the key or the property appendOnly"
             )
+        if not self.keeps_rows and not self.append_only:
+            raise SqlError(
+                f"table {self.name}: only an append-only table can let its rows go (others must find a row "
+                "again to change it); add the property 'appendOnly' = 'true', or leave out keepRows"
+            )
 
     @staticmethod
     def of(table: TableDefinition) -> TableSchema:
-        """The schema of a declared table. The property ``appendOnly`` makes it append-only."""
+        """The schema of a declared table, with its properties."""
         properties = {name.lower(): value.lower() for name, value in table.properties}
         append_only = properties.get("appendonly", "false") == "true"
-        return TableSchema(table.name, table.schema, table.primary_key, append_only)
+        keeps_rows = properties.get("keeprows", "true") != "false"
+        return TableSchema(table.name, table.schema, table.primary_key, append_only, keeps_rows)
 
     @property
     def keyed(self) -> bool:

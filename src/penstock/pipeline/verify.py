@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from penstock.pipeline.compare import difference
 from penstock.pipeline.contents import frame_of
 from penstock.sql import Catalog, Tables, register_functions
 
-__all__ = ["batch_session", "batch_views", "difference_of"]
+__all__ = ["batch_session", "batch_views", "difference_of", "readers_of"]
 
 
 def batch_session(
@@ -27,14 +27,30 @@ def batch_session(
     return session
 
 
+def readers_of(catalog: Catalog, tables: Collection[str]) -> set[str]:
+    """Some tables, and all views that read them, directly or through other views."""
+    found = set(tables)
+    for view in catalog.views.values():  # each after those it reads
+        if not found.isdisjoint(view.uses):
+            found.add(view.name)
+    return found
+
+
 def batch_views(
-    session: SparkSession, catalog: Catalog, contents: Callable[[str], pa.Table], folder: Path | None = None
+    session: SparkSession,
+    catalog: Catalog,
+    contents: Callable[[str], pa.Table],
+    folder: Path | None = None,
+    *,
+    without: Collection[str] = (),
 ) -> dict[str, DataFrame]:
-    """Every view as a batch query over the tables' current ``contents``, not yet computed. Large tables are
-    written to ``folder``, which must stay until all is."""
+    """Every view as a batch query over the tables' current ``contents``, not yet computed, but for those
+    ``without``. Large tables are written to ``folder``, which must stay until all is."""
     frames: dict[str, DataFrame] = {}
     names: dict[str, str] = {}
     for relation in catalog.relations:
+        if relation.name in without:
+            continue
         if relation.name in catalog.tables:
             frame = frame_of(session, contents(relation.name), relation.schema, folder)
         else:

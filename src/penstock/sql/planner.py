@@ -48,9 +48,12 @@ class Planner:
         self._relations: dict[str, Stream] = {}
         self._streams: dict[p.Plan, Stream] = {}
 
-    def add_append_table(self, name: str, schema: pa.Schema, incarnation: int = 0) -> None:
+    def add_append_table(
+        self, name: str, schema: pa.Schema, incarnation: int = 0, *, keeps_rows: bool = True
+    ) -> None:
         """A table that takes inserts only."""
-        node = self.builder.add_table(name, op.AppendTable(schema, name), incarnation)
+        table = op.AppendTable if keeps_rows else op.PassingTable
+        node = self.builder.add_table(name, table(schema, name), incarnation)
         self._relations[name] = Stream(node, None)
 
     def add_table(self, name: str, schema: pa.Schema, key: tuple[int, ...], incarnation: int = 0) -> None:

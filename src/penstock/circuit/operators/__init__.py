@@ -13,6 +13,7 @@ from penstock.circuit.operators.index import Index
 from penstock.circuit.operators.join import Join
 from penstock.circuit.operators.partial_aggregate import PartialAggregate
 from penstock.circuit.operators.partial_top_k import PartialTopK
+from penstock.circuit.operators.passing_table import PassingTable
 from penstock.circuit.operators.project import Project
 from penstock.circuit.operators.scatter import Copy, Scatter
 from penstock.circuit.operators.semi_join import SemiJoin, Wanted
@@ -39,6 +40,7 @@ __all__ = [
     "Join",
     "PartialAggregate",
     "PartialTopK",
+    "PassingTable",
     "Project",
     "Replicate",
     "Scatter",
