@@ -24,9 +24,9 @@ def check_can_be_filled(
             continue
         for source in sorted(circuit.ancestors(node.id)):
             table = circuit.nodes[source].operator
-            if isinstance(table, PassingTable) and (
-                (table.name, catalog.tables[table.name].incarnation) in known
-            ):
+            if not isinstance(table, PassingTable) or table.slots:
+                continue
+            if (table.name, catalog.tables[table.name].incarnation) in known:
                 views = ", ".join(circuit.views_of(node.id))
                 raise PipelineError(
                     f"{views}: cannot be filled, because table {table.name} does not keep its rows and "

@@ -25,7 +25,7 @@ from penstock.circuit.circuit import Node
 from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.layout import Layout
 from penstock.circuit.operator import Flow
-from penstock.circuit.operators import AppendTable, Table, View
+from penstock.circuit.operators import PassingTable, Table, View
 from penstock.circuit.program import Edge, Fragment, Program
 from penstock.errors import EvaluationError, PipelineError
 from penstock.schedule.background import give_way
@@ -245,7 +245,7 @@ class Worker:
         outbox, self._pushed = self._pushed, []
         for name, node in self.program.circuit.tables.items():
             table = self.program.circuit.nodes[node].operator
-            assert isinstance(table, Table | AppendTable)
+            assert isinstance(table, Table | PassingTable)
             for message in self._files:
                 if message.edge == file_edge(node):
                     rows = FileShare.decode(message.batch).read(name, table.schema, table.routing, self.seed)

@@ -52,8 +52,8 @@ class Planner:
         self, name: str, schema: pa.Schema, incarnation: int = 0, *, keeps_rows: bool = True
     ) -> None:
         """A table that takes inserts only."""
-        table = op.AppendTable if keeps_rows else op.PassingTable
-        node = self.builder.add_table(name, table(schema, name), incarnation)
+        table = op.AppendTable(schema, name) if keeps_rows else op.PassingTable(schema, name)
+        node = self.builder.add_table(name, table, incarnation)
         self._relations[name] = Stream(node, None)
 
     def add_table(self, name: str, schema: pa.Schema, key: tuple[int, ...], incarnation: int = 0) -> None:

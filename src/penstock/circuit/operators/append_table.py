@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.circuit.delta import Delta
-from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
+from penstock.circuit.operator import Flow, Incremental, State, operator
+from penstock.circuit.operators.passing_table import PassingTable
 from penstock.circuit.unsorted import FAN, as_they_come
 from penstock.zset import ZSet
 
@@ -19,19 +20,8 @@ __all__ = ["AppendTable"]
 
 @operator("append-only table", Incremental.SOURCE, state="the table's rows")
 @dataclass(frozen=True)
-class AppendTable(Operator):
-    """Table ``name``, which takes inserts only. Rows may be on any worker."""
-
-    name: str
-
-    @property
-    def routing(self) -> tuple[int, ...] | None:
-        """By which columns pushed rows find their worker: by none."""
-        return None
-
-    @property
-    def grows(self) -> bool:
-        return True
+class AppendTable(PassingTable):
+    """The same as :class:`PassingTable`, with the rows that came before."""
 
     @property
     def opens(self) -> bool:
@@ -53,6 +43,3 @@ class AppendTable(Operator):
         assert isinstance(delta, Delta)
         state.stage(0, as_they_come(delta.zset))
         return Delta(delta.zset)
-
-    def describe(self) -> str:
-        return self.name
