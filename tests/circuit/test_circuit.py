@@ -5,9 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType
 
+from penstock.circuit.accumulators import Extremum
 from penstock.circuit.circuit import CircuitBuilder
+from penstock.circuit.feeds import OrderedFeed, SumsFeed
 from penstock.circuit.operators import (
+    Aggregate,
     AppendTable,
+    AppendTopK,
     Arrange,
     Distinct,
     Filter,
@@ -15,11 +19,15 @@ from penstock.circuit.operators import (
     Join,
     Project,
     Table,
+    TopK,
     Union,
     Values,
     View,
+    Window,
 )
+from penstock.circuit.ordering import OrderBy, Ordering
 from penstock.expr.nodes import Call, Column, Literal
+from penstock.trace.order import IMAGE
 from tests.schedule.shop import program
 
 SCHEMA = pa.schema([("id", pa.int64()), ("k", pa.string()), ("x", pa.float64())])
@@ -85,8 +93,8 @@ GOLDEN = {
     "join": "e232052e002a88744b36d07a",
     "distinct": "bc71d6e28e5747325b212d08",
     "view": "7bb003e29f9b21ec6989ff3a",
-    "by_k": "4345fec976e36f026a8e4474",
-    "whole": "ae25e095a61af8a024c8360b",
+    "by_k": "e098f628035e5aeace0b1603",
+    "whole": "097b2a96790ea8d1a3cc440f",
 }
 
 
@@ -126,3 +134,16 @@ def test_a_slot_is_named_by_fingerprint_and_number() -> None:
     table = builder.add_table("t", Table(SCHEMA, "t", (0,)))
     circuit = builder.build()
     assert circuit.nodes[table].slot(0) == f"{circuit.nodes[table].fingerprint}.0"
+
+
+def test_what_is_kept_in_the_order_of_an_image_is_told_apart_from_what_another_image_ordered() -> None:
+    ordering = Ordering((OrderBy(0),))
+    totals, largest = SumsFeed(()), OrderedFeed(Extremum(LongType(), (), descending=True))
+    for kept in (
+        TopK(SCHEMA, ordering, 0, 1),
+        AppendTopK(SCHEMA, ordering, 0, 1),
+        Window(SCHEMA, ordering, ()),
+        Aggregate(SCHEMA, 1, (totals, largest), ()),
+    ):
+        assert IMAGE in kept.identity()
+    assert IMAGE not in Aggregate(SCHEMA, 1, (totals,), ()).identity()

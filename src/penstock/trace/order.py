@@ -22,9 +22,13 @@ from numpy.typing import NDArray
 
 from penstock.zset import HashSeed, hash_columns
 
-__all__ = ["Ordered", "exact_rank", "order_image"]
+__all__ = ["IMAGE", "Ordered", "exact_rank", "order_image"]
 
 Ordered = Literal["ascending", "descending"] | None
+
+IMAGE = "moments to the second"
+"""What the image is, as part of the identity of operators that keep rows in its order: rows stored by another
+one would be searched in vain, so their state is made anew. To be changed whenever an image does."""
 
 _SIGN = np.uint32(0x80000000)
 _SECOND = 1_000_000  # moments are in microseconds, as Spark's

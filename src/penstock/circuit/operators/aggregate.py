@@ -14,9 +14,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.circuit.delta import Delta
-from penstock.circuit.feeds import Answers, Feed, SumsFeed
+from penstock.circuit.feeds import Answers, Feed, OrderedFeed, SumsFeed
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.trace import Batch, build_batch
+from penstock.trace.order import IMAGE
 from penstock.zset import Hashes, ZSet, hash_columns, rows_differ
 
 __all__ = ["Aggregate"]
@@ -98,6 +99,10 @@ class Aggregate(Operator):
         retract = ZSet(self.schema, (*columns, *old), -ones).filter(had & changed)
         assert_ = ZSet(self.schema, (*columns, *new), ones).filter(has & changed)
         return ZSet.concat(self.schema, [retract, assert_])
+
+    def identity(self) -> str:
+        ordered = any(isinstance(feed, OrderedFeed) for feed in self.feeds)
+        return f"{super().identity()}; {IMAGE}" if ordered else super().identity()
 
     def describe(self) -> str:
         return ", ".join(str(feed) for feed in self.feeds if str(feed)) or "groups"

@@ -18,6 +18,7 @@ from penstock.circuit.operator import Flow, Incremental, Operator, State, operat
 from penstock.circuit.ordering import Ordering, distinct_keys
 from penstock.circuit.placed import within
 from penstock.trace import Batch, Prefix, gather_rows, lookup_prefix
+from penstock.trace.order import IMAGE
 from penstock.zset import ZSet
 
 __all__ = ["TopK"]
@@ -77,7 +78,7 @@ class TopK(Operator):
         return ZSet(self.schema, (*columns, *(number,) * self.numbers), rows.weights)
 
     def identity(self) -> str:
-        return f"{super().identity()}; ordered by the sort key of the ORDER BY alone"
+        return f"{super().identity()}; ordered by the sort key of the ORDER BY alone; {IMAGE}"
 
     def describe(self) -> str:
         limit = "" if self.limit is None else f" limit {self.limit}"

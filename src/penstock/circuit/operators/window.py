@@ -22,7 +22,7 @@ from penstock.circuit.windows import WindowFunction, reach_of, read_stretches
 from penstock.circuit.windows.clusters import Clusters
 from penstock.circuit.windows.stretches import Stretches
 from penstock.circuit.windows.totals import balanced
-from penstock.trace.order import exact_rank
+from penstock.trace.order import IMAGE, exact_rank
 from penstock.zset import ZSet
 
 __all__ = ["Window"]
@@ -70,6 +70,9 @@ class Window(Operator):
         answers = tuple(function.result(run) for function in self.functions)
         rows = ZSet(self.schema, (*run.columns, *answers), np.ones(len(run), np.int64))
         return rows.filter(run.altered)
+
+    def identity(self) -> str:
+        return f"{super().identity()}; {IMAGE}"
 
     def describe(self) -> str:
         return f"by {self.ordering}: {', '.join(map(str, self.functions))}"
