@@ -57,6 +57,14 @@ class Circuit:
                 stack.extend(self.nodes[current].inputs)
         return seen
 
+    def columns_read(self, node: int) -> frozenset[int]:
+        """The columns of a node's output that anybody looks at. What is kept counts as looked at."""
+        every = frozenset(range(len(self.nodes[node].operator.schema)))
+        if self.nodes[node].operator.slots:
+            return every
+        users = [user.operator.reads for user in self.nodes if node in user.inputs]
+        return frozenset().union(*(every if reads is None else reads for reads in users))
+
 
 class CircuitBuilder:
     """Adds nodes, sharing equal ones."""

@@ -114,6 +114,11 @@ class Operator(ABC):
         return False
 
     @property
+    def reads(self) -> frozenset[int] | None:
+        """The columns of its one input that the operator looks at; None: all."""
+        return None
+
+    @property
     def fan(self) -> int:
         """How many batches of similar size the operator's arrangements may have (see ``Spine``): few where
         steps look rows up in them, more where they are only read as a whole."""

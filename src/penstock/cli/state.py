@@ -127,7 +127,8 @@ def verify(
         reports = [report for view in views or () for report in run.verify(view)] if every is None else every
     out.print(verdicts(reports))
     if every is not None and every.unchecked:
-        out.print(f"Not checked, because rows of their tables are not kept: {', '.join(every.unchecked)}")
+        names = ", ".join(every.unchecked)
+        out.print(f"Not checked, because rows of theirs or of their tables are not kept: {names}")
     wrong = [report.view for report in reports if not report.equal]
     if wrong:
         raise PipelineError(f"{', '.join(wrong)} differ from Spark's answer")

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql.types import DataType
 
-__all__ = ["Call", "Column", "Expr", "Literal"]
+__all__ = ["Call", "Column", "Expr", "Literal", "columns_read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +63,14 @@ class Call(Expr):
             if key == name:
                 return value
         return default
+
+
+def columns_read(*exprs: Expr) -> set[int]:
+    """The columns that expressions read."""
+    found: set[int] = set()
+    for expr in exprs:
+        if isinstance(expr, Column):
+            found.add(expr.ordinal)
+        elif isinstance(expr, Call):
+            found |= columns_read(*expr.args)
+    return found

@@ -59,10 +59,11 @@ OpenDriver = Callable[
 ]
 
 
-def script(tables: Sequence[TableSchema], queries: Sequence[Query]) -> str:
-    """The SQL script that makes the tables and views."""
+def script(tables: Sequence[TableSchema], queries: Sequence[Query], *, keeps_rows: bool = True) -> str:
+    """The SQL script that makes the tables and views, which keep their rows or only tell their changes."""
     statements = [create_table(table) for table in tables]
-    statements += [f"CREATE MATERIALIZED VIEW {query.name} AS\n{query.sql};" for query in queries]
+    listed = "" if keeps_rows else " TBLPROPERTIES ('keepRows' = 'false')"
+    statements += [f"CREATE MATERIALIZED VIEW {query.name}{listed} AS\n{query.sql};" for query in queries]
     return "\n".join(statements)
 
 

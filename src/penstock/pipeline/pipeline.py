@@ -80,6 +80,8 @@ class Pipeline:
     ) -> None:
         if mode not in ("resident", "staged"):
             raise PipelineError(f"mode is 'resident' or 'staged', not {mode!r}")
+        if retained_steps < 1:
+            raise PipelineError(f"retained_steps is at least 1 (the last step), not {retained_steps}")
         self.name, self.workers, self.mode = name, workers, mode
         self._layout = Layout.even(workers)
         self._commit_interval_s, self._retained_steps = commit_interval_s, retained_steps
@@ -168,8 +170,17 @@ class Pipeline:
             raise PipelineError(f"function {name} is used by {', '.join(users)}; drop those views first")
         declare_function(self._planning, name, function, returns)
 
-    def view(self, name: str, function: Callable[[Tables], DataFrame], *, comment: str = "") -> None:
-        """Declares a materialised view by a function from the pipeline's tables to a DataFrame.
+    def view(
+        self,
+        name: str,
+        function: Callable[[Tables], DataFrame],
+        *,
+        comment: str = "",
+        keeps_rows: bool = True,
+    ) -> None:
+        """Declares a materialised view by a function from the pipeline's tables to a DataFrame. A view that
+        does not keep its rows (``TBLPROPERTIES ('keepRows' = 'false')`` in SQL) costs less; its changes can
+        be followed, but it cannot be read.
 
         The function is not stored: when the pipeline is opened again, declare the view again.
         """
@@ -178,7 +189,9 @@ class Pipeline:
             self._functions[name] = function
             return
         self._register()
-        catalog = add_view(self._planning, self.catalog, name, function, comment=comment)
+        catalog = add_view(
+            *(self._planning, self.catalog, name, function), comment=comment, keeps_rows=keeps_rows
+        )
         self._check_plannable(catalog)
         self._known = catalog
 
@@ -226,7 +239,7 @@ class Pipeline:
         for relation in catalog.relations:
             if isinstance(relation, ViewDefinition):
                 if relation.materialized:
-                    planner.add_view(relation.name, relation.plan)
+                    planner.add_view(relation.name, relation.plan, keeps_rows=relation.keeps_rows)
                 continue
             table = TableSchema.of(relation)
             names = relation.schema.names
@@ -293,7 +306,10 @@ class Pipeline:
     def _coordinator(self, catalog: Catalog) -> Coordinator:
         program = self._program(catalog)
         store = PipelineStore(self._backend, self.name)
-        factory = partial(make_worker, program, self._layout, self._backend.url, store.seed, self._compact)
+        factory = partial(
+            make_worker,
+            *(program, self._layout, self._backend.url, store.seed, self._compact, self._retained_steps),
+        )
         crew = Crew(self.name, self.workers, program.levels, factory)
         runtime: Runtime
         runtime = (

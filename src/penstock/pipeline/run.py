@@ -112,8 +112,9 @@ class Run:
         """Adds the rows of a Parquet file (in a keyed table, replacing rows with the same key); returns how
         many. The workers read the file during the next step, so it must be where they can reach it, and it
         must not change while the step can still be replayed, that is, before the next commit. Further columns
-        of the file are not read. What does not fit the table is refused as pushed rows are: columns and their
-        types here, values by the step."""
+        of the file are not read, nor, of a table that does not keep its rows, are those that no view uses.
+        What does not fit the table is refused as pushed rows are: columns and their types here, values by the
+        step."""
         schema = self._table(table)
         self._check_open()
         wanted = Wanted(schema.name, StructType(list(schema.fields)), schema.primary_key, self._timezone)
@@ -203,8 +204,13 @@ class Run:
         with self._lock:
             self._check_open()
             relation = self._relation(name)
-            if not self._keeps_rows(relation.name):
-                raise PipelineError(f"table {relation.name} does not keep its rows; read a view over it")
+            if not self._keeps_rows(relation):
+                what, advice = (
+                    ("table", "read a view over it")
+                    if relation.name in self._tables
+                    else ("view", "follow its changes")
+                )
+                raise PipelineError(f"{what} {relation.name} does not keep its rows; {advice}")
             zset = consolidated(self._coordinator.read(relation.name), self._coordinator.store.seed)
         table = expanded(zset, relation.schema.names)
         return sorted_by(table, relation.order_by) if isinstance(relation, ViewDefinition) else table
@@ -247,21 +253,21 @@ class Run:
 
     def verify(self, name: str | None = None) -> Verification:
         """Recomputes a view (or all) in batch Spark over the current tables and compares. Views over tables
-        that do not keep their rows cannot be recomputed: of all they are left out and named in ``unchecked``,
-        and asking for one is an error."""
+        that do not keep their rows cannot be recomputed, and views that do not keep their own cannot be
+        compared: of all they are left out and named in ``unchecked``, and asking for one is an error."""
         with self._lock, active_session_kept(self._spark):
-            passing = [name for name in self._tables if not self._keeps_rows(name)]
+            passing = [name for name in self._tables if not self._tables[name].keeps_rows]
             gone = readers_of(self._catalog, passing)
             views = [v for v in self._catalog.views.values() if v.materialized]
-            unchecked = tuple(view.name for view in views if view.name in gone)
+            checked = [view for view in views if view.keeps_rows and view.name not in gone]
+            unchecked = tuple(view.name for view in views if view not in checked)
             if name is not None:
-                views, unchecked = [self._stored_view(name)], ()
-                if views[0].name in gone:
+                checked, unchecked = [self._stored_view(name)], ()
+                if checked[0].name in gone:
                     raise PipelineError(
-                        f"view {views[0].name} cannot be computed from scratch: it reads rows that are not "
+                        f"view {checked[0].name} cannot be computed from scratch: it reads rows that are not "
                         f"kept (of {', '.join(passing)})"
                     )
-            views = [view for view in views if view.name not in gone]
             session = batch_session(self._spark, self._settings, self._functions)
             # Beside the state, where all executors can read; state in memory has them all in one process.
             storage = Path(str(self._describe()["storage"]))
@@ -269,7 +275,7 @@ class Run:
             with tempfile.TemporaryDirectory(prefix="verify-", dir=beside) as folder:
                 frames = batch_views(session, self._catalog, self.read, Path(folder), without=gone)
                 reports = []
-                for view in views:
+                for view in checked:
                     ours, theirs = self.read(view.name), arrow_of(frames[view.name])
                     found = difference_of(ours, theirs)
                     reports.append(VerifyReport(view.name, not found, ours.num_rows, theirs.num_rows, found))
@@ -350,8 +356,10 @@ class Run:
             raise PipelineError(f"there is no table {name}; there is: {', '.join(self._tables) or 'none'}")
         return self._tables[relation.name]
 
-    def _keeps_rows(self, name: str) -> bool:
-        return name not in self._tables or self._tables[name].keeps_rows
+    def _keeps_rows(self, relation: Relation) -> bool:
+        if isinstance(relation, ViewDefinition):
+            return relation.keeps_rows
+        return self._tables[relation.name].keeps_rows
 
     def _relation(self, name: str) -> Relation:
         relation = self._catalog.find(name)

@@ -13,8 +13,8 @@ another file stops: the step's input would not be the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,11 @@ class Wanted:
         value = json.loads(text)
         columns = StructType.fromJson(value["columns"])
         return Wanted(value["table"], columns, tuple(value["key"]), value["timezone"])
+
+    def only(self, columns: Collection[int]) -> Wanted:
+        """Some of the columns, in the table's order."""
+        fields = [field for i, field in enumerate(self.columns.fields) if i in columns]
+        return replace(self, columns=StructType(fields))
 
     def names_in(self, path: str, have: Sequence[str]) -> list[str]:
         """The columns by their names in the file, which may differ in case as they may in Spark."""
@@ -106,25 +111,39 @@ class FileShare:
         row = batch.to_pylist()[0]
         return FileShare(**{**row, "row_groups": tuple(row["row_groups"])})
 
-    def read(self, table: str, schema: pa.Schema, key: Sequence[int] | None, seed: HashSeed) -> Delta:
-        """The rows, with the hashes of the columns ``key`` by which they find their worker, if any."""
-        wanted = Wanted.from_json(self.wanted)
+    def read(
+        self,
+        table: str,
+        schema: pa.Schema,
+        key: Sequence[int] | None,
+        seed: HashSeed,
+        columns_read: Collection[int],
+    ) -> Delta:
+        """The rows, with the hashes of the columns ``key`` by which they find their worker, if any. Columns
+        that are not among ``columns_read`` are NULL: nobody looks at them."""
+        wanted = Wanted.from_json(self.wanted).only(columns_read)
         with _opened(self.path, table) as file:
             found = Path(self.path).stat()
             if (found.st_size, found.st_mtime_ns) != (self.size, self.changed_ns):
                 reason = f"{self.path} was changed after a step took it as input; put it back as it was"
                 raise InputError(table, reason)
             names = wanted.names_in(self.path, file.schema_arrow.names)
-            first = sum(file.metadata.row_group(i).num_rows for i in range(min(self.row_groups, default=0)))
+            counts = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+            first = sum(counts[: min(self.row_groups, default=0)])
+            size = sum(counts[i] for i in self.row_groups)
             try:
                 rows = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
             except (OSError, pa.ArrowException) as error:
                 raise InputError(table, f"{self.path} cannot be read: {error}") from error
-            columns = wanted.columns_of(self.path, file, rows.select(names), first)
-        zset = ZSet(schema, columns, np.full(rows.num_rows, self.operation, np.int64))
+            found_columns = iter(wanted.columns_of(self.path, file, rows.select(names), first))
+        columns = tuple(
+            next(found_columns) if i in columns_read else pa.nulls(size, kind)
+            for i, kind in enumerate(schema.types)
+        )
+        zset = ZSet(schema, columns, np.full(size, self.operation, np.int64))
         if key is None:
             return Delta(zset)
-        return Delta(zset, hash_columns([columns[i] for i in key], len(zset), seed))
+        return Delta(zset, hash_columns([columns[i] for i in key], size, seed))
 
 
 @dataclass(frozen=True)

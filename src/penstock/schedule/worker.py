@@ -56,6 +56,7 @@ class Worker:
         seed: HashSeed,
         *,
         compact: bool = False,
+        retained_steps: int = 1000,
     ) -> None:
         self.program, self.worker, self.layout, self.backend, self.seed = (
             program,
@@ -64,7 +65,7 @@ class Worker:
             backend,
             seed,
         )
-        self._compact = compact
+        self._compact, self._retained_steps = compact, retained_steps
         self._merger: Executor | None = None
         self._arrangements = self._opened({})
         self._opening: frozenset[str] = frozenset()
@@ -76,14 +77,16 @@ class Worker:
         self._handoffs = {e.id: Handoff(self._schema(e.source)) for e in program.edges if e.handoff}
         for node_id in program.circuit.tables.values():
             self._handoffs[input_edge(node_id)] = Handoff(self._schema(node_id))
+        self._read = {node: program.circuit.columns_read(node) for node in program.circuit.tables.values()}
         self._fragments = [program.fragments_at(level) for level in range(program.levels)]
         self._exchanging: dict[frozenset[int], tuple[bool, ...]] = {}
         self._step = 0
         self._files: list[Message] = []
         self._pushed: list[Message] = []
         self._clear()
-        self._changes: dict[str, list[pa.RecordBatch]] = defaultdict(list)
-        self._written: tuple[int, dict[str, int]] = (0, {})
+        self._changes: dict[str, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
+        self._accepted = 0  # the last step that was
+        self._written = (0, 0)  # the last version that was written here, and the last step in it
 
     def _schema(self, node: int) -> pa.Schema:
         return self.program.circuit.nodes[node].operator.schema
@@ -112,7 +115,7 @@ class Worker:
         self._arrangements = self._opened(body.get("arrangements", {}))
         self._opening = frozenset(body.get("opening", ()))
         self._changes.clear()
-        self._written = (0, {})
+        self._accepted, self._written = 0, (0, 0)
         self._clear()
 
     def _opened(self, stored: Mapping[str, Any]) -> Arrangements:
@@ -172,7 +175,9 @@ class Worker:
                 self._arrangements.spine(slot).insert(batch)
         for view, delta in self._pending.items():
             if len(delta) and self._is_fresh(view):
-                self._changes[view].append(_with_step(delta.zset, self._step))
+                self._changes[view].append((self._step, _with_step(delta.zset, self._step)))
+        self._accepted = self._step
+        self._forget_changes(self._step - self._retained_steps)
         self._opening = frozenset()
         self._clear()
 
@@ -197,14 +202,18 @@ class Worker:
 
     def _snapshot(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> Snapshot:
         self._arrangements.take_mapped()  # of the snapshot before
-        last, written = self._written
+        last, step = self._written
         if version != last:  # what was written for the last version is in its manifest
-            self._changes = defaultdict(
-                list, {view: parts[written.get(view, 0) :] for view, parts in self._changes.items()}
-            )
-        changes = {view: tuple(parts) for view, parts in self._changes.items() if parts}
-        self._written = (version, {view: len(parts) for view, parts in changes.items()})
+            self._forget_changes(step)
+        changes = {view: tuple(part for _, part in parts) for view, parts in self._changes.items() if parts}
+        self._written = (version, self._accepted)
         return self._arrangements.snapshot(version, slots, changes)
+
+    def _forget_changes(self, last: int) -> None:
+        """Lets the changes of steps up to ``last`` go."""
+        for parts in self._changes.values():
+            while parts and parts[0][0] <= last:
+                del parts[0]
 
     def read(self, name: str) -> pa.RecordBatch:
         """This worker's part of a table's or view's rows, with their weights."""
@@ -222,7 +231,7 @@ class Worker:
         ``since`` is at least the step of the newest manifest."""
         node = self.program.circuit.nodes[self.program.circuit.views[view]]
         empty = _with_step(ZSet.empty(node.operator.schema), 0)
-        recent = [part for part in self._changes.get(view, ()) if part.column(STEP_COLUMN)[0].as_py() > since]
+        recent = [part for step, part in self._changes.get(view, ()) if step > since]
         return joined([empty, *recent])
 
     # ---- running ----------------------------------------------------------------------------------
@@ -248,7 +257,8 @@ class Worker:
             assert isinstance(table, Table | PassingTable)
             for message in self._files:
                 if message.edge == file_edge(node):
-                    rows = FileShare.decode(message.batch).read(name, table.schema, table.routing, self.seed)
+                    share = FileShare.decode(message.batch)
+                    rows = share.read(name, table.schema, table.routing, self.seed, self._read[node])
                     parts = [(self.worker, rows)] if rows.keys is None else self.layout.split(rows)
                     outbox += [Message(input_edge(node), owner, part) for owner, part in parts]
         return outbox
@@ -321,10 +331,18 @@ class Worker:
 
 
 def make_worker(
-    program: Program, layout: Layout, url: str, seed: HashSeed, compact: bool, worker: int
+    program: Program,
+    layout: Layout,
+    url: str,
+    seed: HashSeed,
+    compact: bool,
+    retained_steps: int,
+    worker: int,
 ) -> Worker:
     """Runs in the worker's process: state is opened there, nothing but the program is shipped."""
-    return Worker(program, worker, layout, open_backend(url), seed, compact=compact)
+    return Worker(
+        program, worker, layout, open_backend(url), seed, compact=compact, retained_steps=retained_steps
+    )
 
 
 def _with_step(zset: ZSet, step: int) -> pa.RecordBatch:

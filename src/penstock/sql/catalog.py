@@ -109,13 +109,13 @@ def add_view(
     name: str,
     function: DataFrameFunction,
     *,
-    materialized: bool = True,
+    keeps_rows: bool = True,
     comment: str = "",
 ) -> Catalog:
     """The catalogue with a view made by a DataFrame function."""
     _refuse_existing(catalog, name)
     with _undone_on_error(planning, catalog):
-        view = import_view(planning, name, function, materialized=materialized, comment=comment)
+        view = import_view(planning, name, function, keeps_rows=keeps_rows, comment=comment)
         register(planning, view)
     return catalog.with_relation(view)
 
@@ -193,6 +193,7 @@ def _with_view(
         statement.name,
         statement.query,
         materialized=statement.materialized,
+        keeps_rows=statement.keeps_rows,
         columns=statement.columns,
         comment=statement.comment,
         line=statement.query_line,
@@ -203,8 +204,10 @@ def _with_view(
 
 
 def _is_same(view: ViewDefinition, statement: CreateView) -> bool:
-    ours = (view.name, view.query, view.materialized, view.columns)
-    return ours == (statement.name, statement.query, statement.materialized, statement.columns)
+    return (view.name, view.query, view.materialized, view.keeps_rows, view.columns) == (
+        *(statement.name, statement.query, statement.materialized, statement.keeps_rows),
+        statement.columns,
+    )
 
 
 def _dropped(planning: PlanningSession, catalog: Catalog, statement: Drop) -> Catalog:

@@ -61,11 +61,12 @@ class Planner:
         node = self.builder.add_table(name, op.Table(schema, name, key), incarnation)
         self._relations[name] = Stream(node, key or tuple(range(len(schema))))
 
-    def add_view(self, name: str, plan: p.Plan) -> None:
+    def add_view(self, name: str, plan: p.Plan, *, keeps_rows: bool = True) -> None:
         """A stored view over tables and the views added before."""
         stream = self.compile(optimised(plan))
         self._relations[name] = stream
         view = op.AppendView if self.builder.grows(stream.node) else op.View
+        view = view if keeps_rows else op.PassingView
         self.builder.add_view(name, view(schema_of(plan), name), stream.node)
 
     def build(self) -> Circuit:

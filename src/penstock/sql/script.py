@@ -48,12 +48,14 @@ class CreateTable:
 class CreateView:
     """``CREATE [MATERIALIZED | TEMPORARY] VIEW``; ``query`` is the text as written.
 
-    ``query_line`` and ``query_column`` say where that text begins in the script.
+    ``keeps_rows`` is the property ``keepRows`` of a materialised view: without its rows it can be followed,
+    not read. ``query_line`` and ``query_column`` say where the query begins in the script.
     """
 
     name: str
     query: str
     materialized: bool
+    keeps_rows: bool = True
     comment: str = ""
     columns: tuple[str, ...] = ()
     or_replace: bool = False
@@ -217,11 +219,13 @@ def _create_materialized_view(plan: Any, piece: Piece) -> CreateView:
     if not plan.partitioning().isEmpty():
         raise SqlError("PARTITIONED BY has no meaning for a view of a pipeline; leave it out")
     comment = plan.tableSpec().comment()
+    properties = {name.lower(): value.lower() for name, value in _properties(plan.tableSpec().properties())}
     return _located(
         piece,
         _name(plan.name()),
         plan.originalText(),
         materialized=True,
+        keeps_rows=properties.get("keeprows", "true") != "false",
         comment=comment.get() if comment.isDefined() else "",
         if_not_exists=bool(plan.ifNotExists()),
     )

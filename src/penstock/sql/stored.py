@@ -73,6 +73,7 @@ def _to_json(relation: Relation) -> dict[str, Any]:
         "kind": "view",
         **common,
         "materialized": relation.materialized,
+        "keeps_rows": relation.keeps_rows,
         "query": relation.query,
         "columns": list(relation.columns),
         "fingerprint": relation.fingerprint,
@@ -99,6 +100,7 @@ def _from_json(
         item["name"],
         _query(item, functions),
         materialized=item["materialized"],
+        keeps_rows=item.get("keeps_rows", True),
         columns=tuple(item["columns"]),
         comment=item["comment"],
     )

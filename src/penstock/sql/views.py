@@ -32,9 +32,10 @@ class ViewDefinition:
     """A view of the pipeline, planned.
 
     ``query`` is the SQL text as written, or None for a view made by a DataFrame function, which cannot be
-    stored and is declared again on every start. ``columns`` renames the output (``CREATE VIEW v (a, b)``).
-    ``uses`` names the tables and views the query reads, through views that are not stored as well, and
-    ``functions`` the declared Python functions it calls.
+    stored and is declared again on every start. ``keeps_rows``: whether a stored view can be read, or only
+    its changes. ``columns`` renames the output (``CREATE VIEW v (a, b)``). ``uses`` names the tables and
+    views the query reads, through views that are not stored as well, and ``functions`` the declared Python
+    functions it calls.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ViewDefinition:
     comment: str = ""
     function: DataFrameFunction | None = field(default=None, compare=False, repr=False)
     functions: tuple[str, ...] = ()
+    keeps_rows: bool = True
 
     @property
     def fingerprint(self) -> str:
@@ -62,6 +64,7 @@ def import_view(
     query: Query,
     *,
     materialized: bool = True,
+    keeps_rows: bool = True,
     columns: tuple[str, ...] = (),
     comment: str = "",
     line: int = 1,
@@ -100,7 +103,8 @@ def import_view(
     function = None if isinstance(query, str) else query
     functions = _called_functions(analysed, planning)
     return ViewDefinition(
-        name, plan, schema, order_by, materialized, text, uses, columns, comment, function, functions
+        *(name, plan, schema, order_by, materialized, text, uses, columns, comment, function, functions),
+        keeps_rows,
     )
 
 

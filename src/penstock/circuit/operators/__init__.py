@@ -14,6 +14,7 @@ from penstock.circuit.operators.join import Join
 from penstock.circuit.operators.partial_aggregate import PartialAggregate
 from penstock.circuit.operators.partial_top_k import PartialTopK
 from penstock.circuit.operators.passing_table import PassingTable
+from penstock.circuit.operators.passing_view import PassingView
 from penstock.circuit.operators.project import Project
 from penstock.circuit.operators.scatter import Copy, Scatter
 from penstock.circuit.operators.semi_join import SemiJoin, Wanted
@@ -41,6 +42,7 @@ __all__ = [
     "PartialAggregate",
     "PartialTopK",
     "PassingTable",
+    "PassingView",
     "Project",
     "Replicate",
     "Scatter",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.evaluate import evaluate
-from penstock.expr.nodes import Expr
+from penstock.expr.nodes import Expr, columns_read
 from penstock.zset import ZSet
 
 __all__ = ["Project"]
@@ -27,6 +27,10 @@ class Project(Operator):
             return self.nothing
         columns = tuple(evaluate(expr, zset.columns, len(zset)) for expr in self.exprs)
         return Delta(ZSet(self.schema, columns, zset.weights))
+
+    @property
+    def reads(self) -> frozenset[int]:
+        return frozenset(columns_read(*self.exprs))
 
     def describe(self) -> str:
         return ", ".join(map(str, self.exprs))

@@ -6,8 +6,9 @@ columns away costs nothing here: a projection that only chooses columns passes t
 
 from __future__ import annotations
 
+from penstock.expr.nodes import columns_read
 from penstock.sql.plan import Filter, Plan, Project
-from penstock.sql.planning.stream import column, columns_of, renumbered
+from penstock.sql.planning.stream import column, renumbered
 
 __all__ = ["select_before_filter"]
 
@@ -17,7 +18,7 @@ def select_before_filter(plan: Plan) -> Plan:
     if not isinstance(plan, Project) or not isinstance(plan.child, Filter):
         return plan
     wide, predicate = plan.child.child, plan.child.predicate
-    read = sorted(columns_of(predicate, *plan.exprs))
+    read = sorted(columns_read(predicate, *plan.exprs))
     if len(read) == len(wide.schema) or not read:
         return plan
     places = {ordinal: place for place, ordinal in enumerate(read)}

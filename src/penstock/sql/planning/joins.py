@@ -18,13 +18,12 @@ import pyarrow as pa
 from pyspark.sql.types import BooleanType
 
 from penstock.circuit import operators as op
-from penstock.expr.nodes import Column, Expr, Literal
+from penstock.expr.nodes import Column, Expr, Literal, columns_read
 from penstock.sql import plan as p
 from penstock.sql.planning.sides import Arrangement, Side, arrange, arrange_for_verdict, sides_of
 from penstock.sql.planning.stream import (
     PlannerScope,
     Stream,
-    columns_of,
     moved,
     renumbered,
     schema_of,
@@ -78,7 +77,7 @@ def _inner(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
 def _narrowed(plan: p.Join, kept: _Kept) -> tuple[p.Join, _Kept]:
     """A join without keys whose sides have no columns but those it needs. Below a subquery that is joined in,
     the optimiser did not see to that; and the arrangements of such a join are its own anyway."""
-    needed = sorted({*kept.ordinals, *columns_of(*([plan.condition] if plan.condition else []))})
+    needed = sorted({*kept.ordinals, *columns_read(*([plan.condition] if plan.condition else []))})
     if len(needed) == len(plan.schema):
         return plan, kept
     width = len(plan.left.schema)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from penstock.circuit import operators as op
-from penstock.expr.nodes import Column
+from penstock.expr.nodes import Column, columns_read
 from penstock.sql import plan as p
 from penstock.sql.planning.joins import join_keeping
 from penstock.sql.planning.stream import (
     PlannerScope,
     Stream,
     column,
-    columns_of,
     moved,
     renumbered,
     schema_of,
@@ -40,7 +39,7 @@ def project(scope: PlannerScope, plan: p.Project) -> Stream:
     """A projection. Over a join it tells the join which columns to gather at all."""
     exprs = plan.exprs
     if isinstance(plan.child, p.Join):
-        child, places = join_keeping(scope, plan.child, sorted(columns_of(*exprs)))
+        child, places = join_keeping(scope, plan.child, sorted(columns_read(*exprs)))
         exprs = tuple(renumbered(expr, places) for expr in exprs)
         if exprs == tuple(Column(e.data_type, e.nullable, i) for i, e in enumerate(exprs)):
             return child

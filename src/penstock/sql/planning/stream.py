@@ -9,7 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from penstock.circuit.circuit import CircuitBuilder
-from penstock.expr.nodes import Call, Column, Expr
+from penstock.expr.nodes import Column, Expr
 from penstock.expr.types import arrow_schema
 from penstock.sql.imported import rebound
 from penstock.sql.plan import Field, Plan
@@ -18,7 +18,6 @@ __all__ = [
     "PlannerScope",
     "Stream",
     "column",
-    "columns_of",
     "is_spread_by",
     "moved",
     "renumbered",
@@ -64,17 +63,6 @@ def schema_of(plan: Plan) -> pa.Schema:
 def column(ordinal: int, field: Field) -> Column:
     """A reference to the column described by ``field``."""
     return Column(field.data_type, field.nullable, ordinal, field.name)
-
-
-def columns_of(*exprs: Expr) -> set[int]:
-    """The columns that expressions read."""
-    found: set[int] = set()
-    for expr in exprs:
-        if isinstance(expr, Column):
-            found.add(expr.ordinal)
-        elif isinstance(expr, Call):
-            found |= columns_of(*expr.args)
-    return found
 
 
 def renumbered(expr: Expr, places: Mapping[int, int]) -> Expr:
