@@ -120,7 +120,7 @@ class Spine:
         while due := self._due(max(self._fan, BULK_FAN) if bulk else self._fan):
             start, stop = len(self._held) - due, len(self._held)
             rows = sum(len(held.batch) for held in self._held[start:])
-            if self._merger is None or rows < LARGE or rows < RARE * came:
+            if self._merger is None or rows < LARGE or (rows < RARE * came and not bulk):
                 self._replace(start, stop, merge_batches([held.batch for held in self._held[start:]]))
             elif self._merging is None:
                 self._merge_in_passing(self._merger, start, stop)
@@ -180,7 +180,7 @@ def _alike(sizes: Sequence[int], fan: int) -> int:
     """How many of the last sizes are similar: less than ``fan`` times that of a later one."""
     largest = count = 0
     for size in reversed(sizes):
-        if count and size >= fan * largest:
+        if count and size >= max(2, fan // 2) * largest:
             break
         largest = max(largest, size)
         count += 1

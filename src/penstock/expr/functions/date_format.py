@@ -130,9 +130,18 @@ def _print_offset(offset: int, letter: str, count: int) -> str:
 
 
 def format_moments(utc: Integers, pattern: str, zone: str) -> pa.Array:
-    """The timestamps printed by the pattern."""
-    moments = _Moments(utc, zone)
+    """The timestamps printed by the pattern. What prints no fractions is printed once for each second:
+    events that come together have few of those. (Offsets are whole seconds, though not whole minutes.)"""
     fields = date_pattern(pattern)
+    if any(field.letter == "S" for field in fields):
+        return _format_each(utc, fields, zone)
+    seconds = pa.array(utc // MICROS_PER_SECOND).dictionary_encode()
+    distinct = seconds.dictionary.to_numpy() * MICROS_PER_SECOND
+    return _format_each(distinct, fields, zone).take(seconds.indices)
+
+
+def _format_each(utc: Integers, fields: Sequence[Field], zone: str) -> pa.Array:
+    moments = _Moments(utc, zone)
     if not any(field.letter == "G" for field in fields):
         # Without an era beside it, Spark takes the year of the era for the plain year.
         fields = tuple(replace(field, letter="u") if field.letter == "y" else field for field in fields)
