@@ -25,7 +25,9 @@ from bench.nexmark.data import queries, tables
 from penstock.oracle.drive import script
 from penstock.spark import find_or_make_session
 
-__all__ = ["measured"]
+__all__ = ["COMMIT_INTERVAL_S", "measured"]
+
+COMMIT_INTERVAL_S = 10.0
 
 
 def main() -> None:
@@ -47,7 +49,12 @@ def measured(request: Mapping[str, Any]) -> dict[str, Any]:
     keeps_rows = request["answer"] is not None
     with tempfile.TemporaryDirectory(prefix="penstock-nexmark-") as storage:
         pipe = ps.Pipeline(
-            "nexmark", storage=storage, workers=request["workers"], spark=spark, retained_steps=1
+            "nexmark",
+            storage=storage,
+            workers=request["workers"],
+            spark=spark,
+            retained_steps=1,
+            commit_interval_s=COMMIT_INTERVAL_S,
         )
         pipe.sql(script(passing, [query], keeps_rows=keeps_rows))
         with pipe.run() as run:

@@ -25,6 +25,7 @@ from bench.nexmark.data import queries
 from bench.nexmark.files import GROUP
 from bench.nexmark.kept import Kept
 from bench.nexmark.measured import Inputs, Measured
+from bench.nexmark.ours import COMMIT_INTERVAL_S
 from bench.nexmark.systems import PEER_SYSTEMS, THREADS, Peer, Penstock, System
 from bench.peers import PeerMissingError
 from bench.peers.watch import PeerFailedError, PeerTimeoutError, Watched
@@ -33,6 +34,11 @@ from bench.report import Result
 __all__ = ["add_speed_arguments", "results", "run", "slope"]
 
 EVENTS = 5_000_000
+_TERMS = (
+    "No system keeps the rows of its sources, nor those of the answer: changes are handed on and dropped. "
+    f"Penstock makes its state durable every {COMMIT_INTERVAL_S:.0f} seconds and at the end, Structured "
+    "Streaming after every batch, Flink and Pathway never."
+)
 _SHOWN = 100  # characters of an error in a table; the whole line is in the notes
 
 
@@ -75,7 +81,7 @@ def run(arguments: argparse.Namespace) -> list[Result]:
         print("  interrupted: the rest can be measured with --resume", flush=True)
     found = {query: kept.queries[query] for query in chosen if query in kept.queries}
     missing = [query for query in chosen if query not in found]
-    notes = [*kept.notes(), *([f"not measured: {', '.join(missing)}"] if missing else [])]
+    notes = [_TERMS, *kept.notes(), *([f"not measured: {', '.join(missing)}"] if missing else [])]
     if not found:
         raise SystemExit("nothing was measured")
     return results(found, peers, inputs, notes)

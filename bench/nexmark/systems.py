@@ -2,7 +2,8 @@
 
 All get two threads and the same events. Each run is a process of its own. A system may have variants (where
 state is kept, whether changes are gathered first): all are tried on the smaller input, the fastest goes on.
-No peer writes checkpoints but Structured Streaming, which must; Penstock commits.
+No peer writes checkpoints but Structured Streaming, which must, after every batch; Penstock does every ten
+seconds and at the end.
 """
 
 from __future__ import annotations

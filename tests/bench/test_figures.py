@@ -48,13 +48,15 @@ class TestScale:
 
 
 class TestLatency:
-    def test_the_goals_are_for_the_slower_pace_of_query_3_with_100_rows(self) -> None:
+    def test_the_goals_are_for_query_3_with_100_rows_at_its_slower_pace_and_better_crew(self) -> None:
         pushes = np.array([0.1])
         times = [
-            steps.Times("small", 100, "idle", np.array([500.0]), pushes),
-            steps.Times("q03", 1, "idle", np.array([500.0]), pushes),
-            steps.Times("q03", 100, "idle", np.array([4.0, 5.0, 6.0]), pushes),
-            steps.Times("q03", 100, "tight loop", np.array([6.0, 8.0, 40.0]), pushes),
+            steps.Times("small", 2, 100, "idle", np.array([500.0]), pushes),
+            steps.Times("q03", 2, 1, "idle", np.array([500.0]), pushes),
+            steps.Times("q03", 2, 100, "idle", np.array([4.0, 5.0, 6.0]), pushes),
+            steps.Times("q03", 2, 100, "tight loop", np.array([6.0, 8.0, 40.0]), pushes),
+            steps.Times("q03", 1, 100, "idle", np.array([1.0, 1.0, 1.0]), pushes),
+            steps.Times("q03", 1, 100, "tight loop", np.array([9.0, 9.0, 9.0]), pushes),
         ]
         middle, far = steps.results("Steps", times, {"empty job": np.array([20.0])})
         assert (middle.name, middle.figure, middle.goal) == ("latency-q3-p50", 8.0, 10.0)

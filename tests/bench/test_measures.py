@@ -62,6 +62,7 @@ def test_latency_measures_all_views_at_both_paces_beside_spark(
     kinds = [(row["changed rows"], row["pace"]) for row in middle.rows]
     assert kinds == [
         *[(1, "idle"), (1, "tight loop"), (100, "idle"), (100, "tight loop")] * 3,
+        *[(100, "idle"), (100, "tight loop")],  # with one worker
         ("", ""),
         ("", ""),
     ]

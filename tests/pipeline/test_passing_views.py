@@ -76,6 +76,19 @@ def test_a_view_tells_its_rows_once_and_a_new_one_all_there_are(tmp_path: Path, 
         assert sum(run.changes("passed_new")["_weight"].to_pylist()) == len(run.read("passed")) == 9
 
 
+def test_what_a_view_is_when_it_is_made_is_told_after_a_commit_too(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    pipe = Pipeline("p", storage=tmp_path / "p", workers=2, spark=spark)
+    pipe.sql(TABLES + f"CREATE MATERIALIZED VIEW n{PASSING} AS SELECT count(*) AS n FROM t")
+    with pipe.run() as run:
+        run.commit()
+        feed(run, 1)
+        run.commit()
+        feed(run, 2)
+        assert run.changes("n").to_pylist()[0] == {"n": 0, "_weight": 1, "_step": 0}
+
+
 def test_what_needs_the_rows_is_refused(tmp_path: Path, spark: SparkSession) -> None:
     pipe = Pipeline("p", storage=tmp_path / "p", workers=2, spark=spark)
     pipe.sql(TABLES)

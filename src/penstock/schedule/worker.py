@@ -85,8 +85,8 @@ class Worker:
         self._pushed: list[Message] = []
         self._clear()
         self._changes: dict[str, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
-        self._accepted = 0  # the last step that was
-        self._written = (0, 0)  # the last version that was written here, and the last step in it
+        self._accepted = -1  # the last step that was
+        self._written = (0, -1)  # the last version that was written here, and the last step in it
 
     def _schema(self, node: int) -> pa.Schema:
         return self.program.circuit.nodes[node].operator.schema
@@ -115,7 +115,7 @@ class Worker:
         self._arrangements = self._opened(body.get("arrangements", {}))
         self._opening = frozenset(body.get("opening", ()))
         self._changes.clear()
-        self._accepted, self._written = 0, (0, 0)
+        self._accepted, self._written = -1, (0, -1)
         self._clear()
 
     def _opened(self, stored: Mapping[str, Any]) -> Arrangements:

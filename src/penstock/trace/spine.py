@@ -14,8 +14,9 @@ comes. Only what is due while another large merge is still under way waits for i
 beside the batch that brought it about is made at once: it will be due again with the next one.
 
 While large batches come (a load), more of them are left side by side: searching one more for many keys costs
-far less than merging, and what is merged must be written again. Once small ones come, the large ones are
-merged in passing.
+far less than merging, and what is merged must be written again. What they bring about is due only now and
+then, so it is made in passing whatever its size. Once small ones come, the large ones that are left are
+merged too.
 
 A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
 :class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
@@ -177,7 +178,8 @@ class Spine:
 
 
 def _alike(sizes: Sequence[int], fan: int) -> int:
-    """How many of the last sizes are similar: less than ``fan`` times that of a later one."""
+    """How many of the last sizes are similar: less than ``fan / 2`` times that of a later one (but twice at
+    least). So what ``fan`` were merged into is of another size than they, even if rows cancelled out."""
     largest = count = 0
     for size in reversed(sizes):
         if count and size >= max(2, fan // 2) * largest:
