@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
+from penstock.schedule.change_log import STEP_COLUMN
 from penstock.schedule.state import open_segment
-from penstock.schedule.worker import STEP_COLUMN
 from penstock.storage import MemoryBackend
 from penstock.zset import HashSeed, ReferenceZSet
 from tests.schedule.inline import Resident, zset_of

@@ -10,8 +10,8 @@ import pytest
 
 from penstock.circuit.keyed import DELETE
 from penstock.errors import PipelineError
+from penstock.schedule.change_log import STEP_COLUMN
 from penstock.schedule.state import open_segment
-from penstock.schedule.worker import STEP_COLUMN
 from penstock.storage import MemoryBackend
 from penstock.zset import ReferenceZSet
 from tests.schedule.driving import PROGRAM, bits, check, opened, run

@@ -19,7 +19,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType, YearMonthInt
 from penstock.errors import PipelineError
 from penstock.expr.evaluate import evaluate
 from penstock.expr.types import arrow_schema
-from penstock.schedule.worker import STEP_COLUMN
+from penstock.schedule.change_log import STEP_COLUMN
 from penstock.sql.plan import SortKey
 from penstock.trace.order import exact_rank
 from penstock.zset import WEIGHT_COLUMN, HashSeed, ZSet

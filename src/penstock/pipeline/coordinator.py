@@ -24,7 +24,7 @@ from penstock.pipeline.reports import StepReport
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
 from penstock.pipeline.versions import Moment, Versions
-from penstock.schedule.worker import STEP_COLUMN
+from penstock.schedule.change_log import STEP_COLUMN
 from penstock.spark.runtime import Runtime
 from penstock.storage import Part
 from penstock.zset import ZSet

@@ -36,9 +36,9 @@ from penstock.pipeline.reports import Status, StepReport, Verification, VerifyRe
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.tables import TableSchema
 from penstock.pipeline.verify import batch_session, batch_views, difference_of, readers_of
+from penstock.schedule.change_log import STEP_COLUMN
 from penstock.schedule.files import FileInput, Wanted
 from penstock.schedule.state import open_segment
-from penstock.schedule.worker import STEP_COLUMN
 from penstock.sql import Catalog, ViewDefinition
 from penstock.sql.catalog import Relation
 from penstock.sql.session import active_session_kept

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.circuit.circuit import Node
@@ -29,6 +28,7 @@ from penstock.circuit.operators import PassingTable, Table, View
 from penstock.circuit.program import Edge, Fragment, Program
 from penstock.errors import EvaluationError, PipelineError
 from penstock.schedule.background import give_way
+from penstock.schedule.change_log import ChangeLog, with_step
 from penstock.schedule.files import FileShare
 from penstock.schedule.handoff import Handoff
 from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge, table_of
@@ -39,9 +39,7 @@ from penstock.storage import Backend, open_backend
 from penstock.trace import Batch
 from penstock.zset import HashSeed, ZSet
 
-__all__ = ["STEP_COLUMN", "Worker", "make_worker"]
-
-STEP_COLUMN = "_step"
+__all__ = ["Worker", "make_worker"]
 
 
 class Worker:
@@ -65,7 +63,7 @@ class Worker:
             backend,
             seed,
         )
-        self._compact, self._retained_steps = compact, retained_steps
+        self._compact = compact
         self._merger: Executor | None = None
         self._arrangements = self._opened({})
         self._opening: frozenset[str] = frozenset()
@@ -84,9 +82,7 @@ class Worker:
         self._files: list[Message] = []
         self._pushed: list[Message] = []
         self._clear()
-        self._changes: dict[str, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
-        self._accepted = -1  # the last step that was
-        self._written = (0, -1)  # the last version that was written here, and the last step in it
+        self._changes = ChangeLog(retained_steps)
 
     def _schema(self, node: int) -> pa.Schema:
         return self.program.circuit.nodes[node].operator.schema
@@ -115,7 +111,6 @@ class Worker:
         self._arrangements = self._opened(body.get("arrangements", {}))
         self._opening = frozenset(body.get("opening", ()))
         self._changes.clear()
-        self._accepted, self._written = -1, (0, -1)
         self._clear()
 
     def _opened(self, stored: Mapping[str, Any]) -> Arrangements:
@@ -173,11 +168,8 @@ class Worker:
         for slot, batch in self._scope.staged:
             if not self._opening or slot in self._opening:
                 self._arrangements.spine(slot).insert(batch)
-        for view, delta in self._pending.items():
-            if len(delta) and self._is_fresh(view):
-                self._changes[view].append((self._step, _with_step(delta.zset, self._step)))
-        self._accepted = self._step
-        self._forget_changes(self._step - self._retained_steps)
+        fresh = {view: delta.zset for view, delta in self._pending.items() if self._is_fresh(view)}
+        self._changes.accept(self._step, fresh)
         self._opening = frozenset()
         self._clear()
 
@@ -202,18 +194,7 @@ class Worker:
 
     def _snapshot(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> Snapshot:
         self._arrangements.take_mapped()  # of the snapshot before
-        last, step = self._written
-        if version != last:  # what was written for the last version is in its manifest
-            self._forget_changes(step)
-        changes = {view: tuple(part for _, part in parts) for view, parts in self._changes.items() if parts}
-        self._written = (version, self._accepted)
-        return self._arrangements.snapshot(version, slots, changes)
-
-    def _forget_changes(self, last: int) -> None:
-        """Lets the changes of steps up to ``last`` go."""
-        for parts in self._changes.values():
-            while parts and parts[0][0] <= last:
-                del parts[0]
+        return self._arrangements.snapshot(version, slots, self._changes.unwritten(version))
 
     def read(self, name: str) -> pa.RecordBatch:
         """This worker's part of a table's or view's rows, with their weights."""
@@ -230,9 +211,8 @@ class Worker:
         Those of the last commit are still here, because only the next one tells that it was published:
         ``since`` is at least the step of the newest manifest."""
         node = self.program.circuit.nodes[self.program.circuit.views[view]]
-        empty = _with_step(ZSet.empty(node.operator.schema), 0)
-        recent = [part for step, part in self._changes.get(view, ()) if step > since]
-        return joined([empty, *recent])
+        empty = with_step(ZSet.empty(node.operator.schema), 0)
+        return joined([empty, *self._changes.since(view, since)])
 
     # ---- running ----------------------------------------------------------------------------------
 
@@ -343,7 +323,3 @@ def make_worker(
     return Worker(
         program, worker, layout, open_backend(url), seed, compact=compact, retained_steps=retained_steps
     )
-
-
-def _with_step(zset: ZSet, step: int) -> pa.RecordBatch:
-    return zset.to_batch().append_column(STEP_COLUMN, pa.array(np.full(len(zset), step, np.int64)))
