@@ -32,24 +32,29 @@ BOUNDS: Mapping[str, str] = {
         "columns have to be fetched after the last join instead of carried through all."
     ),
     "nexmark-spark": (
-        "The smallest ratios are those of queries that keep nothing, a projection or a filter: there both "
-        "systems decode Parquet and compute a few columns, and Penstock also keeps and stores the view, so "
-        "that it can be read and goes on after a crash, where Structured Streaming hands rows on to a sink "
-        "that drops them. Where state is kept the ratio is nine to seventy. To be ten times as fast at "
-        "passing rows on, files would have to be read only in the columns that views use, and views would "
-        "have to let their rows pass as tables can."
+        "The smallest ratio is that of q11, sessions: here they are found by two window functions and an "
+        "aggregate, each with an arrangement of all bids, where Structured Streaming has an operator that "
+        "keeps one row for each session. One of that kind would have to be made. q13, q18 and q20 keep bids "
+        "with all their columns, sorted by a key, merged and made durable (q13 because its side input may "
+        "change, which Spark's may not): wide columns would have to stay where they came, with an index of "
+        "row numbers beside them. q14, q17, q21 and q22 compute texts and numbers from each bid and keep "
+        "little: seven to nine times is what Arrow's functions over whole columns give beside Spark's "
+        "compiled loop (three times for q22, which splits addresses); a loop compiled for the whole "
+        "expression would be the next step. Everything else is nine to sixty times as fast."
     ),
     "nexmark-flink": (
-        "The smallest ratios are those of projections and filters: Flink compiles such a query into one "
-        "loop over the files and hands rows to a sink that drops them, Penstock also keeps and stores the "
-        "view. These runs last about a second, so their ratios are the least certain too. Where state is "
-        "kept, Penstock is four to fourteen times as fast. What would have to change is the same as beside "
-        "Structured Streaming: read only the columns that views use, and let a view's rows pass."
+        "q11 and q20 are bounded as beside Structured Streaming: sessions by window functions, and wide rows "
+        "sorted and merged. q22 splits addresses with three passes over all texts where Flink has one. q01 "
+        "and q15 are single runs of one to three seconds: Flink's rate for q15 comes from two runs that "
+        "differ by 1.7 seconds, and is seventeen times that of the very similar q16; such rates are "
+        "uncertain by a factor of two or three, and five repeats of all would take half a day. Everything "
+        "else is two to twelve times as fast."
     ),
     "nexmark-pathway": (
-        "The smallest ratios are those of q03 and q08, which read people and auctions only, 400,000 rows of "
-        "the five million events: both systems are done within a second or two, most of which is a step's "
-        "fixed cost here (files opened, the log synced, two processes meeting at every level). Everything "
-        "that reads bids is four to twenty-five times as fast."
+        "q03 and q08 read people and auctions only, 400,000 rows of the five million events: both systems "
+        "are done within a second, most of which is a step's fixed cost here (files opened, the log synced, "
+        "two processes meeting at every level), so larger steps would help. q20 is bounded as beside the "
+        "others: wide bids are sorted, merged and made durable. Everything else is five to fifty times as "
+        "fast."
     ),
 }
