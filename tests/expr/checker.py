@@ -21,7 +21,7 @@ from pyspark.sql import types as t
 
 from penstock.errors import EvaluationError
 from penstock.expr.catalyst import expression_from_json
-from penstock.expr.evaluate import evaluate
+from penstock.expr.evaluate import Evaluator, evaluate
 from penstock.expr.live import complete
 from penstock.expr.nodes import Column, Expr
 from penstock.expr.types import to_arrow
@@ -141,14 +141,15 @@ class Checker:
         ]
 
     def check(self, expressions: str | Iterable[str], *, ansi: bool = True, relative: float = 0.0) -> None:
-        """Every expression (in one text they are separated by semicolons) has Spark's type and values."""
+        """Every expression (in one text they are separated by semicolons) has Spark's type and values, by
+        itself and beside the others."""
         if isinstance(expressions, str):
             expressions = expressions.split(";")
         texts = [text.strip() for text in expressions if text.strip()]
         *inner, outer = self.plan(texts, ansi)
         columns = self.columns()
         for stage in inner:
-            columns = [evaluate(expr, columns, len(self.samples)) for expr in stage]
+            columns = list(Evaluator(*stage)(columns, len(self.samples)))
         self._batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
         outputs = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
         frame = self._batch.sql(f"SELECT {outputs} FROM t")
@@ -158,6 +159,9 @@ class Checker:
             spark_type = frame.schema.fields[number].dataType
             problems += self._compare(text, expr, columns, spark_type, wanted[number], relative)
         assert not problems, "\n".join(problems)
+        together = Evaluator(*outer)(columns, len(self.samples))
+        for text, expr, value in zip(texts, outer, together, strict=True):
+            assert not len(differences(value, evaluate(expr, columns, len(self.samples)), 0.0)), text
 
     def _compare(
         self,

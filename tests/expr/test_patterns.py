@@ -56,6 +56,32 @@ def test_replacing_extracting_and_splitting(checker: Checker) -> None:
     )
 
 
+def test_one_part_of_a_text(checker: Checker) -> None:
+    checker.check(
+        r"""
+        split(s,'b')[0]; split(s,',')[0]; split(s||'//'||s2,'//')[1]; split(s||'a b'||s2,'a b')[1];
+        split_part(s,'b',1); split_part(s,'b',2); split_part(s,'b',9); split_part(s,'b',-1);
+        split_part(s,'ab',2); split_part(s,'',1); split_part(s,s2,1); split(s||',x',',',2)[1];
+        element_at(split(s||'1x1y','1'),2); element_at(split(s||'1x1y','1'),-1); split(null||s,',')[0]
+        """
+    )
+    checker.check("split(s,'b')[1]; split(s,'b')[5]; split(s,',')[-1]", ansi=False)
+
+
+def test_a_part_that_is_not_there_is_an_error(checker: Checker) -> None:
+    checker.check_error("split(s,',')[2]", "'a,b' AS s", "INVALID_ARRAY_INDEX")
+
+
+def test_plain_text_is_found_wherever_it_stands(checker: Checker) -> None:
+    checker.check(
+        r"""
+        contains(s,'b'); contains(s,'bc'); contains(s,'abc'); contains(s,''); contains(s,s2);
+        contains(s,null); s like '%ab%'; contains(s||'aab','aab'); contains(repeat(s,3),'cab');
+        contains(s,'é'); contains('abc',s)
+        """
+    )
+
+
 @pytest.mark.parametrize("pattern", ["[a-z&&[^b]]", r"\\p{IsLatin}", "a(?i)b", "[a[b]]"])
 def test_a_pattern_whose_meaning_would_change_is_refused(checker: Checker, pattern: str) -> None:
     with pytest.raises(UnsupportedQuery, match="regular expression"):

@@ -41,11 +41,25 @@ class Column(Expr):
     name: str = field(default="", compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expr):
-    """A constant. ``value`` is the plain Python value that Arrow would take for this type, or None."""
+    """A constant. ``value`` is the plain Python value that Arrow would take for this type, or None.
+
+    Constants are equal if they are written alike. Python's own equality takes -0.0 for 0.0, which a sum or a
+    product tells apart, and NaN for a stranger to itself.
+    """
 
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Literal)
+            and self.data_type == other.data_type
+            and repr(self.value) == repr(other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.data_type, repr(self.value)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
-from penstock.expr.evaluate import evaluate
+from penstock.expr.evaluate import Evaluator
 from penstock.expr.nodes import Call, Column, Expr
 
 __all__ = ["Filter"]
@@ -29,9 +29,13 @@ class Filter(Operator):
             return Delta(zset)
         if self._present is not None and not any(zset.columns[i].null_count for i in self._present):
             return Delta(zset)
-        holds = evaluate(self.predicate, zset.columns, len(zset))
+        (holds,) = self._evaluator(zset.columns, len(zset))
         mask = pc.fill_null(holds, False).to_numpy(zero_copy_only=False)
         return Delta(zset if mask.all() else zset.filter(mask))
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self.predicate)
 
     @cached_property
     def _present(self) -> tuple[int, ...] | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
-from penstock.expr.evaluate import evaluate
+from penstock.expr.evaluate import Evaluator
 from penstock.expr.nodes import Expr, columns_read
 from penstock.zset import ZSet
 
@@ -25,8 +26,11 @@ class Project(Operator):
         zset = delta_of(inputs[0]).zset
         if len(zset) == 0:
             return self.nothing
-        columns = tuple(evaluate(expr, zset.columns, len(zset)) for expr in self.exprs)
-        return Delta(ZSet(self.schema, columns, zset.weights))
+        return Delta(ZSet(self.schema, self._evaluator(zset.columns, len(zset)), zset.weights))
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(*self.exprs)
 
     @property
     def reads(self) -> frozenset[int]:

@@ -46,6 +46,7 @@ FAMILIES = (
     "search",
     "sequences",
     "sorting",
+    "split_parts",
     "strings",
     "text_checks",
     "time_fields",

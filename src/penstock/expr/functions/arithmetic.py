@@ -17,7 +17,7 @@ from pyspark.sql import types as t
 
 from penstock.expr.functions import decimals
 from penstock.expr.functions.registry import ANSI, LEGACY, Value, function, when_ansi
-from penstock.expr.functions.rules import adjusted_decimal, always, decimal_of, same_as_first
+from penstock.expr.functions.rules import MAX_PRECISION, adjusted_decimal, always, decimal_of, same_as_first
 from penstock.expr.functions.vectors import (
     Mask,
     as_array,
@@ -88,7 +88,9 @@ def _remainder_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataT
 
 
 def _sum_raises(call: Call) -> bool:
-    return when_ansi(call) and not _is_float(call.data_type)
+    """A decimal's type has room for every result, unless it was cut to the digits that there are."""
+    roomy = isinstance(call.data_type, t.DecimalType) and call.data_type.precision < MAX_PRECISION
+    return when_ansi(call) and not _is_float(call.data_type) and not roomy
 
 
 def _division_raises(call: Call) -> bool:

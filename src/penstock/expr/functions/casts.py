@@ -210,6 +210,8 @@ def _cast_raises(call: Call) -> bool:
         return (
             source.precision - source.scale > target.precision - target.scale or source.scale > target.scale
         )
+    if isinstance(target, t.DecimalType) and type(source) in _WIDTHS:
+        return target.precision - target.scale < len(str(2 ** (8 * _WIDTHS[type(source)] - 1)))
     return True
 
 

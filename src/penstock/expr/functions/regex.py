@@ -20,9 +20,9 @@ from penstock.expr.functions.registry import TypeRule, Value, function
 from penstock.expr.functions.rules import literal_of
 from penstock.expr.functions.search import by_pattern
 from penstock.expr.functions.vectors import as_array, constant, is_scalar, map_distinct
-from penstock.expr.nodes import Call, Expr
+from penstock.expr.nodes import Call, Expr, Literal
 
-__all__ = ["java_split"]
+__all__ = ["is_plain", "java_split"]
 
 _TEXTS = t.ArrayType(t.StringType(), True)
 _WANTED = "wanted"
@@ -134,7 +134,16 @@ def _first(regex: Any, text: str, group: int) -> str:
     return "" if match is None else match[group] or ""
 
 
-@function("RegExpExtract", result=_with_pattern(t.StringType()), raises=True)
+def _group_raises(call: Call) -> bool:
+    """Only a group that is not known, or not there, is an error."""
+    group = call.args[2]
+    pattern = literal_of(call.args[1], "a regular expression", "pattern")
+    if not isinstance(group, Literal) or pattern is None or group.value is None:
+        return True
+    return not 0 <= group.value <= java_regex(pattern).python.groups
+
+
+@function("RegExpExtract", result=_with_pattern(t.StringType()), raises=_group_raises)
 def extract(call: Call, args: list[Value], length: int) -> Value:
     if is_scalar(args[1]) and is_scalar(args[2]) and not is_scalar(args[0]):
         pattern, group = constant(args[1]), constant(args[2])
@@ -172,7 +181,7 @@ def _renamed(re2: str, group: int) -> str:
     return "".join([*out, re2[place:]])
 
 
-@function("RegExpExtractAll", result=_with_pattern(_TEXTS), raises=True)
+@function("RegExpExtractAll", result=_with_pattern(_TEXTS), raises=_group_raises)
 def extract_all(call: Call, args: list[Value], length: int) -> Value:
     def every(regex: Any, text: str, group: int) -> list[str]:
         return [match[group] or "" for match in regex.finditer(text)]
@@ -192,12 +201,16 @@ def position(call: Call, args: list[Value], length: int) -> Value:
 _PLAIN = frozenset(",;: /_-#@!%&=<>~'\"")
 
 
+def is_plain(pattern: str) -> bool:
+    """Whether a pattern matches itself only."""
+    return bool(pattern) and all(letter.isalnum() or letter in _PLAIN for letter in pattern)
+
+
 @function("StringSplit", result=_with_pattern(t.ArrayType(t.StringType(), False)))
 def split(call: Call, args: list[Value], length: int) -> Value:
     pattern = constant(args[1] if is_scalar(args[1]) else args[1][0])
     kind = pa.list_(pa.field("element", pa.string()))
-    plain = bool(pattern) and all(letter.isalnum() or letter in _PLAIN for letter in pattern)
-    if plain and is_scalar(args[2]):
+    if is_plain(pattern) and is_scalar(args[2]):
         limit = constant(args[2])
         parts = pc.split_pattern(
             as_array(args[0], length), pattern, max_splits=limit - 1 if limit > 0 else None

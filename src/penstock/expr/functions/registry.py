@@ -9,7 +9,7 @@ which is faster than splitting the batch; a branch that can is computed only for
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -32,6 +32,7 @@ __all__ = [
     "lookup",
     "may_raise",
     "names",
+    "shortcut",
     "when_ansi",
 ]
 
@@ -69,6 +70,9 @@ Kernel = Callable[[Call, list[Value], int], Value]
 LazyKernel = Callable[[Call, Rows], Value]
 """Gets the call and the rows, and evaluates the arguments itself."""
 
+Shortcut = Callable[[Call, Rows], "Value | None"]
+"""Gets the call and the rows; None where the shorter way does not apply."""
+
 TypeRule = Callable[[Sequence[Expr], Mapping[str, Any]], DataType]
 """The result type from the typed arguments and the options. May refuse with UnsupportedQuery."""
 
@@ -84,12 +88,14 @@ class Function:
     ``None`` (as the arguments are), ``True`` (it makes NULLs of its own), ``False`` (never NULL), or a rule.
     ``moded`` functions depend on the evaluation mode, ``zoned`` ones on the session's time zone, ``keyed``
     ones on what becomes of a key that stands twice in a map, ``printed`` ones on how Java prints numbers.
+    A ``shortcut`` knows a call inside of the call, and that not all of what it makes is needed.
     """
 
     name: str
     result: TypeRule
     kernel: Kernel | None = None
     lazy: LazyKernel | None = None
+    shortcut: Shortcut | None = None
     strict: bool = True
     nullable: bool | NullRule | None = None
     raises: Callable[[Call], bool] | bool = False
@@ -131,6 +137,17 @@ def lazy_function(*names: str, result: TypeRule, **facts: Any) -> Callable[[Lazy
         for name in names:
             _add(Function(name, result, lazy=kernel, strict=False, **facts))
         return kernel
+
+    return declare
+
+
+def shortcut(*names: str) -> Callable[[Shortcut], Shortcut]:
+    """Declares a shorter way for calls of functions that are declared already."""
+
+    def declare(way: Shortcut) -> Shortcut:
+        for name in names:
+            _FUNCTIONS[name] = replace(_FUNCTIONS[name], shortcut=way)
+        return way
 
     return declare
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from penstock.errors import EvaluationError, UnsupportedQuery
 from penstock.expr.functions.logic import scatter
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import always, same_as_first
+from penstock.expr.functions.text_search import contains
 from penstock.expr.functions.text_slices import Characters
 from penstock.expr.functions.vectors import as_array, build, constant, is_scalar, map_distinct, valid_mask
-from penstock.expr.nodes import Call, Expr
+from penstock.expr.nodes import Call, Expr, Literal
 
 __all__ = ["by_pattern", "like_to_regex"]
 
@@ -47,15 +49,24 @@ def by_pattern(
     return pa.nulls(length, pa.bool_()) if result is None else result
 
 
-_SIMPLE = {"StartsWith": pc.starts_with, "EndsWith": pc.ends_with, "Contains": pc.match_substring}
+def _contains(text: pa.Array, wanted: str | bytes) -> pa.Array:
+    found = contains(text, wanted) if wanted else np.ones(len(text), np.bool_)
+    return build(found, valid_mask(text), pa.bool_())
+
+
+_SIMPLE: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
+    "StartsWith": pc.starts_with,
+    "EndsWith": pc.ends_with,
+    "Contains": _contains,
+}
 
 
 @function(*_SIMPLE, result=_BOOLEAN)
 def find(call: Call, args: list[Value], length: int) -> Value:
-    matcher = _SIMPLE[call.function]
-    return by_pattern(args[0], args[1], length, lambda text, pattern: matcher(text, pattern=pattern))
+    return by_pattern(args[0], args[1], length, _SIMPLE[call.function])
 
 
+@lru_cache(maxsize=1024)
 def like_to_regex(pattern: str, escape: str) -> str:
     """LIKE's pattern as a regular expression for the whole text."""
     result, position = [], 0
@@ -85,7 +96,19 @@ def _escape_of(call: Call) -> str:
     return str(call.option("escapeChar") or "\\")
 
 
-@function("Like", result=_BOOLEAN, options=("escapeChar",), raises=True)
+def _like_raises(call: Call) -> bool:
+    """A pattern that is known and well formed never fails."""
+    pattern = call.args[1]
+    if not isinstance(pattern, Literal):
+        return True
+    try:
+        like_to_regex(pattern.value or "", _escape_of(call))
+    except EvaluationError:
+        return True
+    return False
+
+
+@function("Like", result=_BOOLEAN, options=("escapeChar",), raises=_like_raises)
 def like(call: Call, args: list[Value], length: int) -> Value:
     escape = _escape_of(call)
     return by_pattern(

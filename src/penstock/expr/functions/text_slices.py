@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from numba import types
 
 from penstock.expr.functions.vectors import Mask, valid_mask
+from penstock.zset.kernel import BYTES, INT32S, INT64S, Number, kernel
 
 __all__ = ["Characters", "concatenate_slices"]
 
@@ -71,8 +73,15 @@ def concatenate_slices(
         lengths = np.where(valid, lengths, 0)
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    # Each byte of the result comes from its row's begin plus its distance from the row's new offset.
-    index = np.repeat(begin - offsets[:-1], lengths) + np.arange(int(offsets[-1]))
+    copied = np.empty(int(offsets[-1]), np.uint8)
+    _copy(data, np.ascontiguousarray(begin, np.int64), offsets, copied)
     bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    buffers = [bitmap, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data[index]))]
+    buffers = [bitmap, pa.py_buffer(offsets), pa.py_buffer(copied)]
     return pa.Array.from_buffers(arrow_type, len(lengths), buffers)
+
+
+@kernel(types.void(BYTES, INT64S, INT32S, types.Array(types.uint8, 1, "C")))
+def _copy(data: Number, begin: Number, offsets: Number, copied: Number) -> None:
+    for row in range(len(begin)):
+        for place in range(offsets[row], offsets[row + 1]):
+            copied[place] = data[begin[row] + place - offsets[row]]

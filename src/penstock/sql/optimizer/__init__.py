@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from penstock.sql.optimizer.compute_before_filter import compute_before_filter
 from penstock.sql.optimizer.drop_idle_project import drop_idle_project
 from penstock.sql.optimizer.merge_projects import merge_projects
 from penstock.sql.optimizer.number_within_limit import number_within_limit
@@ -26,6 +27,7 @@ Rule = Callable[[Plan], Plan]
 
 RULES: tuple[Rule, ...] = (
     number_within_limit,
+    compute_before_filter,
     select_before_filter,
     merge_projects,
     drop_idle_project,

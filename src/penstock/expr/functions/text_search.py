@@ -1,0 +1,86 @@
+"""Where a given text stands in the strings of a column: kernels that look at each byte at most once.
+
+Arrow's own search steps through an automaton, three to four nanoseconds for every byte. Here the bytes behind
+a place are looked at only where the first one agrees, and nothing behind what was wanted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import types
+
+from penstock.expr.functions.vectors import valid_mask
+from penstock.zset.kernel import BYTES, INT32S, NEW_INT64S, Number, inlined, kernel
+
+__all__ = ["ABSENT", "contains", "part_places"]
+
+ABSENT = -1
+"""Where a part ends that is not there."""
+
+_NEW_BOOLS = types.Array(types.boolean, 1, "C")
+Integers = npt.NDArray[np.int64]
+
+
+def contains(text: pa.Array, wanted: str | bytes) -> npt.NDArray[np.bool_]:
+    """Whether ``wanted``, which is not empty, stands in each string; NULL counts as no."""
+    found = np.zeros(len(text), np.bool_)
+    if len(text):
+        needle = wanted.encode() if isinstance(wanted, str) else wanted
+        _contains(*_bytes(text), np.frombuffer(needle, np.uint8), found)
+    valid = valid_mask(text)
+    return found if valid is None else found & valid
+
+
+def part_places(text: pa.Array, separator: str, number: int) -> tuple[Integers, Integers]:
+    """Where part ``number``, counted from 0, of each string starts among the column's bytes and where it
+    ends, if strings are split at a separator that is not empty."""
+    begin, end = np.zeros(len(text), np.int64), np.zeros(len(text), np.int64)
+    if len(text):
+        _part(*_bytes(text), np.frombuffer(separator.encode(), np.uint8), number, begin, end)
+    return begin, end
+
+
+def _bytes(text: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+    """The bytes of a column, and where each string starts in them and the last one ends."""
+    _, offsets, data = text.buffers()
+    places = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
+    return np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8), places
+
+
+@inlined
+def _stands(data: Number, place: Number, needle: Number) -> Number:
+    """Whether the text stands at a place from which it does not reach beyond the string."""
+    if data[place] != needle[0]:
+        return False
+    for i in range(1, len(needle)):  # noqa: SIM110 (kernels have no generators)
+        if data[place + i] != needle[i]:
+            return False
+    return True
+
+
+@kernel(types.void(BYTES, INT32S, BYTES, _NEW_BOOLS))
+def _contains(data: Number, offsets: Number, needle: Number, found: Number) -> None:
+    for row in range(len(found)):
+        for place in range(offsets[row], offsets[row + 1] - len(needle) + 1):
+            if _stands(data, place, needle):
+                found[row] = True
+                break
+
+
+@kernel(types.void(BYTES, INT32S, BYTES, types.int64, NEW_INT64S, NEW_INT64S))
+def _part(data: Number, offsets: Number, needle: Number, number: Number, begin: Number, end: Number) -> None:
+    for row in range(len(begin)):
+        left, place, stop = number, offsets[row], offsets[row + 1] - len(needle) + 1
+        begin[row] = place
+        while place < stop:
+            if not _stands(data, place, needle):
+                place += 1
+            elif left:
+                left -= 1
+                place += len(needle)
+                begin[row] = place
+            else:
+                break
+        end[row] = (place if place < stop else offsets[row + 1]) if left == 0 else ABSENT
