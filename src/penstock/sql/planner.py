@@ -99,4 +99,5 @@ class Planner:
         if isinstance(table, op.Table) and len(ordinals) == len(keys) and ordinals and ordinals == table.key:
             return stream.node
         index, exchange = self.index(stream, schema, keys, drop_null)
-        return self.builder.add(op.Arrange(schema), (index,), (exchange,))
+        arrange = op.AppendArrange if self.builder.grows(index) else op.Arrange
+        return self.builder.add(arrange(schema), (index,), (exchange,))

@@ -58,3 +58,19 @@ SELECT id, label
 FROM (SELECT c.id, r.label, row_number() OVER (PARTITION BY c.id ORDER BY r.label, r.heat, r.at, r.seen) AS place
       FROM customers AS c JOIN readings AS r ON c.tier = r.n) AS t
 WHERE place <= 1
+
+-- name: growing_pairs
+SELECT a.sensor, a.n, a.label, b.n AS m, b.label AS other
+FROM readings AS a JOIN readings AS b ON a.sensor = b.sensor AND a.heat <= b.heat
+
+-- name: growing_outer
+SELECT c.id, r.n, r.label, r.heat FROM customers AS c FULL OUTER JOIN readings AS r ON c.tier = r.n AND r.heat > 0
+
+-- name: growing_left_of_itself
+SELECT a.sensor, a.n, b.label FROM readings AS a LEFT JOIN readings AS b ON a.n = b.n + 1 AND a.label <> b.label
+
+-- name: growing_with_and_without
+SELECT sensor, n, label, EXISTS (SELECT 1 FROM lines AS l WHERE l.qty = r.n AND l.product < r.label) AS dear
+FROM readings AS r
+WHERE NOT EXISTS (SELECT 1 FROM customers AS c WHERE c.tier = r.n AND c.name = r.label)
+  AND r.n IN (SELECT n + 1 FROM readings)

@@ -1,6 +1,7 @@
 """The operators, one file each. Importing this package fills the registry."""
 
 from penstock.circuit.operators.aggregate import Aggregate
+from penstock.circuit.operators.append_arrange import AppendArrange
 from penstock.circuit.operators.append_table import AppendTable
 from penstock.circuit.operators.append_top_k import AppendTopK
 from penstock.circuit.operators.append_view import AppendView
@@ -28,6 +29,7 @@ from penstock.circuit.operators.window import Window
 
 __all__ = [
     "Aggregate",
+    "AppendArrange",
     "AppendTable",
     "AppendTopK",
     "AppendView",
