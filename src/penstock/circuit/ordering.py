@@ -20,7 +20,7 @@ from penstock.circuit.delta import Delta
 from penstock.trace import Batch, build_batch
 from penstock.trace.batch import HIGH
 from penstock.trace.sort_key import Direction, image_of, joined, sort_key
-from penstock.zset import Hashes, HashSeed, hash_columns
+from penstock.zset import Hashes
 
 __all__ = ["OrderBy", "Ordering", "distinct_keys"]
 
@@ -58,9 +58,9 @@ class Ordering:
         """The part of the sort key that the ORDER BY decides: equal for peers."""
         return sort_key([(columns[item.ordinal], item.direction) for item in self.items], length)
 
-    def batch(self, delta: Delta, seed: HashSeed, *, whole: bool) -> Batch:
-        """The change, indexed by key, as a batch of the arrangement; the sort key is that of the ``whole``
-        row or of the ORDER BY alone."""
+    def batch(self, delta: Delta, apart: Hashes, *, whole: bool) -> Batch:
+        """The change, indexed by key, as a batch of the arrangement, with what tells its rows ``apart``. The
+        sort key is that of the ``whole`` row or of the ORDER BY alone."""
         assert delta.keys is not None
         columns, length = delta.zset.columns, len(delta)
         key = self.key(columns, length)
@@ -68,10 +68,8 @@ class Ordering:
             given = {item.ordinal for item in self.items}
             rest = sort_key([(column, _PLAIN) for i, column in enumerate(columns) if i not in given], length)
             key = joined([key, rest], length)
-        row = hash_columns(columns, length, seed)
-        return build_batch(
-            self.words(delta), delta.keys.lo, row.lo, delta.zset.weights, (key, *columns), ordered="ascending"
-        )
+        words, values = self.words(delta), (key, *columns)
+        return build_batch(words, delta.keys.lo, apart.lo, delta.zset.weights, values, ordered="ascending")
 
     def words(self, delta: Delta) -> Words:
         """The rows' order words."""

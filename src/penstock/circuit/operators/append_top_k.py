@@ -1,7 +1,8 @@
 """A limit over rows that never go: what falls behind it never comes back, so it is not kept.
 
 The arrangement is as small as the limit times the number of keys, however many rows have come. A step adds to
-it what gets within the limit and takes out what that pushes behind it.
+it what gets within the limit and takes out what that pushes behind it. It takes out rows that it has found
+there, so no row needs a hash to be found by.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from penstock.circuit.operator import Flow, Incremental, State, operator
 from penstock.circuit.operators.top_k import TopK
 from penstock.circuit.ordering import distinct_keys
 from penstock.circuit.placed import within
+from penstock.circuit.unsorted import own_numbers
 from penstock.trace import gather_batch, lookup_prefix
 
 __all__ = ["AppendTopK"]
@@ -31,7 +33,7 @@ class AppendTopK(TopK):
             return self.nothing
         last = self.offset + self.limit
         before = state.before(0)
-        batches = [*before, self.ordering.batch(delta, state.seed, whole=False)]
+        batches = [*before, self.ordering.batch(delta, own_numbers(len(delta)), whole=False)]
         keys = distinct_keys(delta.keys)
         old, new = lookup_prefix(before, keys, last), lookup_prefix(batches, keys, last)
         state.count("rows read", len(old.probe) + len(new.probe))

@@ -19,7 +19,7 @@ from penstock.circuit.ordering import Ordering, distinct_keys
 from penstock.circuit.placed import within
 from penstock.trace import Batch, Prefix, gather_rows, lookup_prefix
 from penstock.trace.order import IMAGE
-from penstock.zset import ZSet
+from penstock.zset import ZSet, hash_columns
 
 __all__ = ["TopK"]
 
@@ -48,7 +48,8 @@ class TopK(Operator):
         if len(delta) == 0:
             return self.nothing
         assert delta.keys is not None
-        batch = self.ordering.batch(delta, state.seed, whole=False)
+        apart = hash_columns(delta.zset.columns, len(delta), state.seed)
+        batch = self.ordering.batch(delta, apart, whole=False)
         before = state.before(0)
         state.stage(0, batch)
         keys = distinct_keys(delta.keys)

@@ -23,7 +23,7 @@ from penstock.circuit.windows.clusters import Clusters
 from penstock.circuit.windows.stretches import Stretches
 from penstock.circuit.windows.totals import balanced
 from penstock.trace.order import IMAGE, exact_rank
-from penstock.zset import ZSet
+from penstock.zset import ZSet, hash_columns
 
 __all__ = ["Window"]
 
@@ -45,7 +45,8 @@ class Window(Operator):
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         delta = inputs[0]
         assert isinstance(delta, Delta)
-        batch = self.ordering.batch(delta, state.seed, whole=True)
+        apart = hash_columns(delta.zset.columns, len(delta), state.seed)
+        batch = self.ordering.batch(delta, apart, whole=True)
         if len(batch) == 0:
             return self.nothing
         before = [part for part in state.before(0) if len(part)]
