@@ -136,14 +136,17 @@ class Evaluator:
         Raises EvaluationError with Spark's condition where Spark's ANSI mode fails.
         """
         batch = Batch(columns, length, repeated=self._repeated)
-        values = [as_array(batch.value(expr), length) for expr in self._exprs]
-        # Only names of nested fields can differ: every kernel gives the type its call carries.
-        return tuple(renamed(value, kind) for value, kind in zip(values, self._types, strict=True))
+        return tuple(_column(batch, expr, kind) for expr, kind in zip(self._exprs, self._types, strict=True))
 
 
 def evaluate(expr: Expr, columns: Sequence[pa.Array], length: int) -> pa.Array:
-    """The value of one expression, evaluated but once: see :class:`Evaluator`."""
-    return Evaluator(expr)(columns, length)[0]
+    """The value of one expression, as :class:`Evaluator` has it, without looking for what is equal in it."""
+    return _column(Batch(columns, length), expr, to_arrow(expr.data_type))
+
+
+def _column(batch: Batch, expr: Expr, kind: pa.DataType) -> pa.Array:
+    # Only names of nested fields can differ: every kernel gives the type its call carries.
+    return renamed(as_array(batch.value(expr), batch.length), kind)
 
 
 def _repeated(exprs: Sequence[Expr]) -> dict[int, int]:
