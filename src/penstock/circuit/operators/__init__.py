@@ -19,6 +19,7 @@ from penstock.circuit.operators.passing_view import PassingView
 from penstock.circuit.operators.project import Project
 from penstock.circuit.operators.scatter import Copy, Scatter
 from penstock.circuit.operators.semi_join import SemiJoin, Wanted
+from penstock.circuit.operators.sessions import Sessions
 from penstock.circuit.operators.single_row import SingleRow
 from penstock.circuit.operators.table import Table
 from penstock.circuit.operators.top_k import TopK
@@ -49,6 +50,7 @@ __all__ = [
     "Replicate",
     "Scatter",
     "SemiJoin",
+    "Sessions",
     "SingleRow",
     "Table",
     "TopK",

@@ -1,0 +1,22 @@
+"""Sessions: what :mod:`penstock.circuit.operators.sessions` is made of."""
+
+from penstock.circuit.sessions.book import SessionBook, change_of
+from penstock.circuit.sessions.intervals import Intervals, containing, united
+from penstock.circuit.sessions.parts import Parts, parts_of
+from penstock.circuit.sessions.rows import StretchRows, moments, rows_between
+from penstock.circuit.sessions.words import IMAGE, time_words
+
+__all__ = [
+    "IMAGE",
+    "Intervals",
+    "Parts",
+    "SessionBook",
+    "StretchRows",
+    "change_of",
+    "containing",
+    "moments",
+    "parts_of",
+    "rows_between",
+    "time_words",
+    "united",
+]

@@ -1,0 +1,91 @@
+"""The rows of certain stretches of time, read from an arrangement by key and start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.circuit.sessions.intervals import Intervals
+from penstock.circuit.sessions.words import time_words
+from penstock.expr.evaluate import evaluate
+from penstock.expr.nodes import Expr
+from penstock.trace import Batch
+from penstock.trace.lookup import bounds_of
+from penstock.trace.search import expand
+from penstock.zset import Hashes, gather, numbers
+
+__all__ = ["RowColumns", "StretchRows", "moments"]
+
+Indices = NDArray[np.int64]
+
+
+def moments(expr: Expr, columns: Sequence[pa.Array], length: int) -> Indices:
+    """The values of an expression for a moment, in microseconds. They are not NULL."""
+    values = evaluate(expr, columns, length)
+    found: Indices = values.cast(pa.int64()).to_numpy()
+    return found
+
+
+class RowColumns(Sequence[pa.Array]):
+    """The columns of some rows of a batch, each gathered when it is first asked for."""
+
+    def __init__(self, batch: Batch, rows: Indices) -> None:
+        self._batch, self._rows = batch, numbers(rows)
+        self._gathered: dict[int, pa.Array] = {}
+
+    def __len__(self) -> int:
+        return len(self._batch.values)
+
+    def __getitem__(self, ordinal: Any) -> Any:
+        if ordinal not in self._gathered:
+            self._gathered[ordinal] = gather(self._batch.values[ordinal], self._rows)
+        return self._gathered[ordinal]
+
+
+@dataclass(frozen=True)
+class StretchRows:
+    """Rows ``row`` of ``batch``, with the number of the stretch that each starts in, and that start."""
+
+    batch: Batch
+    row: Indices
+    stretch: Indices
+    start: Indices
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def weights(self) -> Indices:
+        """The rows' weights in this batch."""
+        return self.batch.weights[self.row]
+
+    def take(self, some: Indices | NDArray[np.bool_]) -> StretchRows:
+        """Some of the rows."""
+        return StretchRows(self.batch, self.row[some], self.stretch[some], self.start[some])
+
+    @property
+    def columns(self) -> RowColumns:
+        """The rows' columns."""
+        return RowColumns(self.batch, self.row)
+
+
+def rows_between(
+    batches: Sequence[Batch], keys: Hashes, stretches: Intervals, start: Expr
+) -> Iterator[StretchRows]:
+    """The rows that start in the given stretches, each of a key, batch by batch."""
+    first, last = time_words(keys, stretches.start), time_words(keys, stretches.end)
+    for batch in batches:
+        low, stop = bounds_of(batch, first, last)
+        stretch, row = expand(low, stop - low)
+        own = batch.key_lo[row] == keys.lo[stretch]
+        stretch, row = stretch[own], row[own]
+        if len(row) == 0:
+            continue
+        found = StretchRows(batch, row, stretch, moments(start, RowColumns(batch, row), len(row)))
+        inside = (found.start >= stretches.start[stretch]) & (found.start <= stretches.end[stretch])
+        yield found.take(inside)
