@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pyspark.sql.types import LongType
+
 from penstock.errors import UnsupportedQuery
 from penstock.expr.functions import Function, lookup
 from penstock.expr.functions.registry import ANSI, LEGACY
-from penstock.expr.literals import literal_value
+from penstock.expr.literals import calendar_interval, literal_value
 from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.expr.types import type_from_json
 
@@ -38,6 +40,8 @@ _TRANSPARENT = frozenset(
         "TempResolvedColumn",
     }
 )
+_ADDS_INTERVAL = frozenset({"TimestampAddInterval", "TimeAdd"})
+_UNITS = ("MONTH", "DAY", "MICROSECOND")
 _IN_THE_TYPE = frozenset({"dataType", "schema"})
 _NOT_A_VALUE = {
     "ScalarSubquery": "a scalar subquery",
@@ -129,6 +133,8 @@ class _Reader:
         if self._special is None and name not in _TRANSPARENT and lookup(name) is None:
             # Before the arguments are read: the outermost unknown function is the one to name.
             raise _unknown(name)
+        if name in _ADDS_INTERVAL and (amount := self._calendar_interval()) is not None:
+            return self._later(node, amount)
         args = [self.read() for _ in range(node["num-children"])]
         if self._special is not None and (own := self._special(node, args)) is not None:
             return own
@@ -169,6 +175,24 @@ class _Reader:
         kept = (("number", number),)
         data_type = type_from_json(node["dataType"])
         return Call(data_type, bool(node["nullable"]), "NamedLambdaVariable", (), kept)
+
+    def _calendar_interval(self) -> Node | None:
+        """The second argument of the call whose arguments come next, if it is an interval of months, days and
+        microseconds: that is no value with a column, so it can only be a constant."""
+        amount = self._nodes[self._end(self.position)]
+        return amount if class_name(amount) == "Literal" and amount["dataType"] == "interval" else None
+
+    def _later(self, node: Node, amount: Node) -> Expr:
+        """A moment and an interval: months, days and microseconds are added one after the other."""
+        moment = self.read()
+        self.position += 1
+        if amount["value"] is None:
+            return Literal(moment.data_type, True, None)
+        for unit, number in zip(_UNITS, calendar_interval(amount["value"]), strict=True):
+            if number:
+                quantity = Literal(LongType(), False, number)
+                moment = self._call("TimestampAdd", {**node, "unit": unit}, [quantity, moment])
+        return moment
 
     def _end(self, position: int) -> int:
         """The position behind the expression at ``position``."""

@@ -19,11 +19,14 @@ from pyspark.sql import types as t
 from penstock.errors import UnsupportedQuery
 from penstock.expr.zones import local_to_utc_micros
 
-__all__ = ["literal_value"]
+__all__ = ["calendar_interval", "literal_value"]
 
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DATE = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)")
 _TIMESTAMP = re.compile(r"([+-]?\d{4,}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_AMOUNT = re.compile(r"(-?[\d.]+) (year|month|day|hour|minute|second)s")
+_MONTHS = {"year": 12, "month": 1}
+_MICROS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
@@ -54,6 +57,20 @@ def literal_value(text: Any, data_type: t.DataType, timezone: str) -> Any:
     if isinstance(data_type, t.BinaryType) and text.startswith("0x"):
         return bytes.fromhex(text[2:])
     raise UnsupportedQuery(f"a literal of type {data_type.simpleString()}", place=str(text))
+
+
+def calendar_interval(text: str) -> tuple[int, int, int]:
+    """The months, days and microseconds of an interval as Catalyst prints it: ``1 months 0.5 seconds``. Each is
+    added by itself: a day may have 23 hours."""
+    months = days = micros = 0
+    for amount, unit in _AMOUNT.findall(text):
+        if unit in _MONTHS:
+            months += int(amount) * _MONTHS[unit]
+        elif unit == "day":
+            days += int(amount)
+        else:
+            micros += int(decimal.Decimal(amount) * _MICROS[unit])
+    return months, days, micros
 
 
 def _nested(value: Any, data_type: t.DataType, timezone: str) -> tuple[Any, ...]:

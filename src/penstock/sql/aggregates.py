@@ -26,6 +26,7 @@ from penstock.sql.distincts import original_aggregate
 from penstock.sql.imported import Imported, ImportScope, column, normalised, own_reference
 from penstock.sql.plan import Aggregate, AggregateCall, Distinct, Field, Plan, Values
 from penstock.sql.relational import projected, unaliased
+from penstock.sql.sessions import Session, session_grouping, sessions_below
 from penstock.sql.tree import Node
 
 __all__ = ["AGGREGATES", "import_aggregate"]
@@ -34,8 +35,10 @@ __all__ = ["AGGREGATES", "import_aggregate"]
 class _Split:
     """The keys and calls of one Aggregate, and the columns by which its outputs refer to them."""
 
-    def __init__(self, scope: ImportScope, child: Imported, groupings: tuple[Node, ...]) -> None:
-        self.scope, self.child = scope, child
+    def __init__(
+        self, scope: ImportScope, child: Imported, groupings: tuple[Node, ...], session: Session | None
+    ) -> None:
+        self.scope, self.child, self.session = scope, child, session
         self.keys = tuple(normalised(scope.expr(item, child.columns)) for item in groupings)
         names = [str(item.fields.get("name", f"key{i}")) for i, item in enumerate(groupings)]
         self.key_fields = tuple(
@@ -57,13 +60,27 @@ class _Split:
     def _as_column(self, node: Node) -> Node | None:
         if node.kind == "AggregateExpression":
             return self._call_column(node)
+        if self.session is not None:
+            session = self.session
+            referred = session.output(node, lambda: self._result(session.last, node))
+            if referred is not None:
+                return referred
         ordinal = self._computed.get(_shape(node)) if self._computed else None
         if ordinal is None:
             return None
         return own_reference(ordinal, self.key_fields[ordinal], self.columns, node.twin)
 
     def _call_column(self, node: Node) -> Node:
+        if self.session is not None:
+            self.session.check(self.scope, node)
         call = self._call(node)
+        if self.session is not None and self.session.is_start(call):
+            ordinal = self.columns[self.session.id].ordinal
+            return own_reference(ordinal, self.key_fields[ordinal], self.columns, node.twin)
+        return self._result(call, node)
+
+    def _result(self, call: AggregateCall, node: Node) -> Node:
+        """The column of a call, in the place of ``node``."""
         if call not in self.calls:
             self.calls.append(call)
         index = self.calls.index(call)
@@ -101,7 +118,12 @@ def import_aggregate(scope: ImportScope, node: Node) -> Imported:
     """``Aggregate``, with several DISTINCT calls as they were written."""
     source = original_aggregate(node)
     child, outputs = scope.plan(source.child), source.outputs
-    split = _Split(scope, child, source.groupings)
+    window, session = session_grouping(scope, node, source), None
+    if window is not None:
+        others = [item for item in source.groupings if item is not window]
+        session = sessions_below(scope, child, window, others)
+        child = session.child
+    split = _Split(scope, child, source.groupings, session)
     exprs = tuple(split.output(output) for output in outputs)
     inner = Imported(split.plan(child), ())
     names = tuple(str(output.fields["name"]) for output in outputs)

@@ -42,6 +42,8 @@ def determined(plan: p.Plan, known: set[int], keys: Keys) -> set[int]:
         return set(range(len(plan.schema))) if key and known.issuperset(key) else known
     if isinstance(plan, p.Filter):
         return _filtered(plan, known, keys)
+    if isinstance(plan, p.Sessions):
+        return known | determined(plan.child, {i for i in known if i < len(plan.child.schema)}, keys)
     if isinstance(plan, p.Distinct):
         return determined(plan.child, known, keys)
     if isinstance(plan, p.Project):

@@ -24,6 +24,7 @@ from penstock.sql.plan import (
     Project,
     Repeat,
     Scan,
+    Sessions,
     SingleRow,
     SortKey,
     TopK,
@@ -150,6 +151,12 @@ def _window(plan: Window, types: bool) -> str:
     return f"Window [{keys}] by [{order_text(plan.order, types)}] [{calls}]"
 
 
+def _sessions(plan: Sessions, types: bool) -> str:
+    keys = ", ".join(expression_text(key, types) for key in plan.keys)
+    start, end = expression_text(plan.start, types), expression_text(plan.end, types)
+    return f"Sessions [{keys}] from {start} to {end}"
+
+
 def _generate(plan: Generate, types: bool) -> str:
     words = ["outer"] * plan.outer + ["position"] * plan.position + ["inline"] * plan.inline
     kept = ", ".join(f"#{ordinal}" for ordinal in plan.keep)
@@ -182,4 +189,5 @@ _DESCRIPTIONS: dict[type[Plan], tuple[_Describe, _Children]] = {
     Generate: (_generate, lambda p: (p.child,)),
     Repeat: (_repeat, lambda p: (p.child,)),
     Window: (_window, lambda p: (p.child,)),
+    Sessions: (_sessions, lambda p: (p.child,)),
 }

@@ -26,6 +26,7 @@ __all__ = [
     "Project",
     "Repeat",
     "Scan",
+    "Sessions",
     "SingleRow",
     "SortKey",
     "TopK",
@@ -209,6 +210,17 @@ class Window(Plan):
     keys: tuple[Expr, ...]
     order: tuple[SortKey, ...]
     calls: tuple[WindowCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions(Plan):
+    """Each row is there from its ``start`` to its ``end``, and rows of equal keys that touch in time are one
+    session. Output: the child's columns, then the start of the row's session."""
+
+    child: Plan
+    keys: tuple[Expr, ...]
+    start: Expr
+    end: Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from penstock.circuit.circuit import Circuit, CircuitBuilder
 from penstock.expr.nodes import Column, Expr
 from penstock.sql import plan as p
 from penstock.sql.optimizer import optimised
-from penstock.sql.planning import aggregates, generators, joins, limits, relational, windows
+from penstock.sql.planning import aggregates, generators, joins, limits, relational, sessions, windows
 from penstock.sql.planning.stream import PlannerScope, Stream, is_spread_by, schema_of
 
 __all__ = ["COMPILERS", "Planner"]
@@ -37,6 +37,7 @@ COMPILERS: Mapping[type[p.Plan], Callable[[PlannerScope, Any], Stream]] = {
     p.Generate: generators.generate,
     p.Repeat: generators.repeat,
     p.Window: windows.window,
+    p.Sessions: sessions.sessions,
 }
 
 

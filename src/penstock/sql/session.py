@@ -26,6 +26,7 @@ from pyspark.sql.types import StructField, StructType, YearMonthIntervalType
 
 from penstock.errors import EnvironmentProblem, SqlError
 from penstock.sql.relational import RELATION_KEY
+from penstock.sql.sessions import session_mark
 
 __all__ = ["FIXED_MEANING", "MEANING", "PYTHON_MEANING", "PlanningSession", "Tables", "active_session_kept"]
 
@@ -161,7 +162,9 @@ class PlanningSession:
         key, if there is one."""
         marked = StructType(
             [
-                StructField(field.name, field.dataType, field.nullable, {RELATION_KEY: name})
+                StructField(
+                    field.name, field.dataType, field.nullable, {RELATION_KEY: name, **session_mark(field)}
+                )
                 for field in schema.fields
             ]
         )
