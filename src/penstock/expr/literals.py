@@ -60,8 +60,8 @@ def literal_value(text: Any, data_type: t.DataType, timezone: str) -> Any:
 
 
 def calendar_interval(text: str) -> tuple[int, int, int]:
-    """The months, days and microseconds of an interval as Catalyst prints it: ``1 months 0.5 seconds``. Each is
-    added by itself: a day may have 23 hours."""
+    """The months, days and microseconds of an interval as Catalyst prints it: ``1 months 0.5 seconds``. Each
+    is added by itself: a day may have 23 hours."""
     months = days = micros = 0
     for amount, unit in _AMOUNT.findall(text):
         if unit in _MONTHS:

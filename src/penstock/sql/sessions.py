@@ -32,6 +32,7 @@ __all__ = ["SESSION_KEY", "Session", "session_grouping", "session_mark", "sessio
 SESSION_KEY = "spark.sessionWindow"
 """Spark's mark, in a column's metadata, of a column that means sessions when it is grouped by."""
 
+_AS_THEY_ARE = "Group by struct(w.start, w.end) to take windows w as they are"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 
 
@@ -47,14 +48,16 @@ def session_grouping(scope: ImportScope, node: Node, source: OriginalAggregate) 
     if not found:
         return None
     if len(found) > 1:
-        raise _refused(scope, node, "two session windows in one GROUP BY", "Spark puts together one of them")
+        reason = "Spark puts together the sessions of one of them and takes the other as it is"
+        raise _refused(scope, node, "two session windows in one GROUP BY", reason, _AS_THEY_ARE)
     if found[0].fields["nullable"]:
         reason = "Spark fails where the window is NULL, as in GROUPING SETS and behind an outer join"
-        raise _refused(scope, node, "a session window that may be NULL", reason)
+        raise _refused(scope, node, "a session window that may be NULL in GROUP BY", reason, _AS_THEY_ARE)
     if source.child is not node.children[0]:
         reason = "Spark counts a value again for each part of a session in which it comes up"
-        advice = "Compute each DISTINCT aggregate in a view of its own"
-        raise _refused(scope, node, "several DISTINCT aggregates by session_window", reason, advice)
+        advice = "Compute each DISTINCT aggregate in a view of its own, with its filter in WHERE"
+        construct = "DISTINCT of several columns or with FILTER, by session_window,"
+        raise _refused(scope, node, construct, reason, advice)
     return found[0]
 
 
@@ -79,8 +82,9 @@ class Session:
     def check(self, scope: ImportScope, call: Node) -> None:
         """Raises if an aggregate function looks at the window: it would get each row's own."""
         if any(self._is(inner) for inner in call.walk()):
-            reason = "it gets the window of each single row"
-            raise _refused(scope, call, "session_window in an aggregate function", reason)
+            reason = "it gets the window of each single row, not that of the session"
+            advice = "Use the time itself, as in max(at)"
+            raise _refused(scope, call, "session_window in an aggregate function", reason, advice)
 
     def is_start(self, call: AggregateCall) -> bool:
         """Whether a call is the start of the session: the smallest start of its rows."""
@@ -130,9 +134,10 @@ def _unpacked(child: Imported, window: int) -> tuple[Imported, Expr, Expr]:
     del ids[place]
     first, last = _plain(made.args[1]), _plain(made.args[3])
     found = []
-    for name, expr in (("start", first), ("end", last)):
+    for role, expr in (("start", first), ("end", last)):
         over = _over(expr, exprs)
         if over is None:
+            name = expr.name if isinstance(expr, Column) else role
             over = Column(expr.data_type, expr.nullable, len(exprs), name)
             exprs.append(expr)
             names.append(name)

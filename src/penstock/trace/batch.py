@@ -176,12 +176,14 @@ def build_batch(
     *,
     ordered: Ordered = None,
     runs: Sequence[int] = (),
+    within: Words | None = None,
 ) -> Batch:
     """Sorts and consolidates rows into a batch.
 
     One argsort of one word. Only rows whose word is shared by a different row (an ordered tie, or a rare
     collision) are looked at again. ``runs`` says where sorted runs begin if the rows are a few of them, which
-    a stable sort merges in one pass; on rows in no order it would be the slower one.
+    a stable sort merges in one pass; on rows in no order it would be the slower one. Rows that share their
+    word come in the order of ``within``, for whoever wants this batch so: what it is merged into need not be.
     """
     sums = sums or {}
     if len(order) == 0:
@@ -189,7 +191,7 @@ def build_batch(
     perm = order.argsort(kind="stable" if runs else None)
     rows = consolidate(perm, order, key_lo, row_lo, weights, sums)
     if rows is None:
-        settle_ties(perm, order, key_lo, row_lo, values, ordered, runs)
+        settle_ties(perm, order, key_lo, row_lo, values, ordered, runs, within)
         rows = consolidate(perm, order, key_lo, row_lo, weights, sums, settled=True)
         assert rows is not None
     indices = numbers(rows.first)

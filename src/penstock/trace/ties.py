@@ -58,10 +58,12 @@ def settle_ties(
     values: Sequence[pa.Array],
     ordered: Ordered,
     runs: Sequence[int],
+    within: Words | None = None,
 ) -> None:
     """Sorts the rows that share their word, in place: by value if ordered (and where that is the same, by the
-    other values), and equal rows side by side. ``perm`` sorts the rows by word, and keeps what is in order
-    already if there are ``runs``: rows from these numbers on, each up to the next, are sorted."""
+    other values), otherwise by the words ``within`` if there are any, and equal rows side by side. ``perm``
+    sorts the rows by word, and keeps what is in order already if there are ``runs``: rows from these numbers
+    on, each up to the next, are sorted."""
     word = order[perm]
     rows = _mixed(word, perm, runs) if runs else _sharing(word)
     if len(rows) == 0:
@@ -75,7 +77,7 @@ def settle_ties(
             lambda some: [gather(column, numbers(candidates[some])) for column in values[1:]],
         )
     else:
-        lanes = [key_lo] if row_lo is None else [key_lo, row_lo]
+        lanes = [lane for lane in (within, key_lo, row_lo) if lane is not None]
         inner = order_of([word[rows], *(lane[candidates] for lane in lanes)])
     perm[rows] = candidates[inner]
 

@@ -93,3 +93,24 @@ SELECT id, session_window(at, '30 minutes') AS w FROM orders
 
 -- name: session_never
 SELECT status, count(*) AS n FROM orders GROUP BY status, session_window(at, '-5 minutes')
+
+-- name: session_windows_united
+SELECT w FROM session_view UNION SELECT session_window(at, '10 minutes') FROM orders
+
+-- name: session_windows_without
+SELECT w FROM session_view EXCEPT SELECT session_window(at, '30 minutes') FROM orders WHERE status = 'new'
+
+-- name: session_windows_counted
+SELECT status, count(DISTINCT w) AS n FROM session_view GROUP BY status
+
+-- name: session_windows_as_they_are
+SELECT struct(w.start, w.end) AS w, count(*) AS n FROM session_view GROUP BY struct(w.start, w.end)
+
+-- name: session_pivoted
+SELECT * FROM (SELECT status, w, n FROM session_view) PIVOT (sum(n) FOR status IN ('new', 'paid'))
+
+-- name: session_in
+SELECT customer, n FROM session_view WHERE w IN (SELECT session_window FROM orders GROUP BY session_window(at, '30 minutes'))
+
+-- name: interval_of_the_calendar
+SELECT id, at + make_interval(0, 1, 0, 2, 3, 4, 5.25) AS later, at - make_interval(1, -1, 1) AS earlier FROM orders

@@ -30,6 +30,7 @@ from penstock.circuit.sessions import (
     StretchRows,
     change_of,
     containing,
+    moment_words,
     moments,
     parts_of,
     rows_between,
@@ -75,16 +76,18 @@ class Sessions(Operator):
         new = self._sessions(parts, batch, (start, end), read, earlier)
         state.stage(0, batch)
         state.stage(1, change_of(parts.keys, parts.old, new))
-        changed = self._changed(batch, new, containing(new, parts.of_row, start))
+        session = containing(new, parts.of_row, start) if parts.lose.any() else parts.of_row
+        changed = self._changed(batch, new, session)
         return Delta(ZSet.concat(self.schema, [changed, *self._moved(read, earlier, new)]))
 
     def _batch(self, delta: Delta, state: State) -> Batch:
-        """The change by key and start."""
+        """The change by key and start, exactly by start if no other key is among a key's rows."""
         assert delta.keys is not None
         columns, length = delta.zset.columns, len(delta)
-        words = time_words(delta.keys, moments(self.start, columns, length))
+        start = moments(self.start, columns, length)
         row = hash_columns(columns, length, state.seed)
-        return build_batch(words, delta.keys.lo, row.lo, delta.zset.weights, columns)
+        words = (time_words(delta.keys, start), delta.keys.lo, row.lo)
+        return build_batch(*words, delta.zset.weights, columns, within=moment_words(start))
 
     def _sessions(
         self,

@@ -1,7 +1,7 @@
 """Sessions: what :mod:`penstock.circuit.operators.sessions` is made of."""
 
 from penstock.circuit.sessions.book import SessionBook, change_of
-from penstock.circuit.sessions.intervals import Intervals, containing, united
+from penstock.circuit.sessions.intervals import Intervals, containing, moment_words, united
 from penstock.circuit.sessions.parts import Parts, parts_of
 from penstock.circuit.sessions.rows import StretchRows, moments, rows_between
 from penstock.circuit.sessions.words import IMAGE, time_words
@@ -14,6 +14,7 @@ __all__ = [
     "StretchRows",
     "change_of",
     "containing",
+    "moment_words",
     "moments",
     "parts_of",
     "rows_between",

@@ -37,10 +37,14 @@ class Parts:
 
 
 def parts_of(batch: Batch, start: Indices, end: Indices, book: SessionBook) -> Parts:
-    """The parts that the rows of ``batch`` change, each of which is there from ``start`` to ``end``."""
+    """The parts that the rows of ``batch`` change, each of which is there from ``start`` to ``end``. The rows
+    are sorted by start as far as those of a key are by themselves."""
     high, low = batch.order & HIGH, batch.key_lo
-    order = order_of((high, low, moment_words(start)))
+    order = np.arange(len(batch))
     fresh = np.concatenate(([True], ~same_as_before((high, low), order)))
+    if np.any(fresh[1:] & (high[1:] == high[:-1])):  # rows of several keys are mixed
+        order = order_of((high, low, moment_words(start)))
+        fresh = np.concatenate(([True], ~same_as_before((high, low), order)))
     owner = np.empty(len(batch), np.int64)
     owner[order] = np.cumsum(fresh) - 1
     firsts = order[fresh]
