@@ -41,6 +41,7 @@ _TRANSPARENT = frozenset(
     }
 )
 _ADDS_INTERVAL = frozenset({"TimestampAddInterval", "TimeAdd"})
+_CHOICES = frozenset({"If", "CaseWhen"})  # a condition before each value but the last
 _UNITS = ("MONTH", "DAY", "MICROSECOND")
 _IN_THE_TYPE = frozenset({"dataType", "schema"})
 _NOT_A_VALUE = {
@@ -133,8 +134,8 @@ class _Reader:
         if self._special is None and name not in _TRANSPARENT and lookup(name) is None:
             # Before the arguments are read: the outermost unknown function is the one to name.
             raise _unknown(name)
-        if name in _ADDS_INTERVAL and (amount := self._calendar_interval()) is not None:
-            return self._later(node, amount)
+        if name in _ADDS_INTERVAL and self._is_calendar_interval(self._end(self.position)):
+            return self._later(node, self.read())
         args = [self.read() for _ in range(node["num-children"])]
         if self._special is not None and (own := self._special(node, args)) is not None:
             return own
@@ -176,16 +177,32 @@ class _Reader:
         data_type = type_from_json(node["dataType"])
         return Call(data_type, bool(node["nullable"]), "NamedLambdaVariable", (), kept)
 
-    def _calendar_interval(self) -> Node | None:
-        """The second argument of the call whose arguments come next, if it is an interval of months, days and
-        microseconds: that is no value with a column, so it can only be a constant."""
-        amount = self._nodes[self._end(self.position)]
-        return amount if class_name(amount) == "Literal" and amount["dataType"] == "interval" else None
+    def _is_calendar_interval(self, position: int) -> bool:
+        """Whether the expression at ``position`` is an interval of months, days and microseconds, or a choice
+        between several. That is no value with a column, so it can only be added as a constant."""
+        node = self._nodes[position]
+        if class_name(node) in _CHOICES:
+            return self._is_calendar_interval(self._end(position + 1))
+        return class_name(node) == "MakeInterval" or node.get("dataType") == "interval"
 
-    def _later(self, node: Node, amount: Node) -> Expr:
-        """A moment and an interval: months, days and microseconds are added one after the other."""
-        moment = self.read()
+    def _later(self, node: Node, moment: Expr) -> Expr:
+        """``moment`` and the interval at the current position, which moves behind it: months, days and
+        microseconds are added one after the other. A choice of intervals is one of later moments."""
+        amount = self._nodes[self.position]
         self.position += 1
+        size = amount["num-children"]
+        if class_name(amount) in _CHOICES:
+            args = [
+                self.read() if part % 2 == 0 and part < size - 1 else self._later(node, moment)
+                for part in range(size)
+            ]
+            return self._call(class_name(amount), amount, args)
+        if class_name(amount) != "Literal":
+            raise UnsupportedQuery(
+                "an interval computed from columns",
+                reason="its months and days are no value that a column could hold",
+                advice="Write intervals as constants; CASE may choose between several",
+            )
         if amount["value"] is None:
             return Literal(moment.data_type, True, None)
         for unit, number in zip(_UNITS, calendar_interval(amount["value"]), strict=True):

@@ -80,7 +80,12 @@ class Session:
     end: Expr
 
     def check(self, scope: ImportScope, call: Node) -> None:
-        """Raises if an aggregate function looks at the window: it would get each row's own."""
+        """Raises if an aggregate function looks at the window: it would get each row's own. PIVOT expects a
+        single row for each of its columns, and takes any where sessions were put together."""
+        if call.children[0].kind == "PivotFirst":
+            reason = "of the sessions that become one it takes any"
+            advice = "Use sum(…) FILTER (WHERE …) for each column"
+            raise _refused(scope, call, "PIVOT by session_window", reason, advice)
         if any(self._is(inner) for inner in call.walk()):
             reason = "it gets the window of each single row, not that of the session"
             advice = "Use the time itself, as in max(at)"

@@ -106,8 +106,12 @@ SELECT status, count(DISTINCT w) AS n FROM session_view GROUP BY status
 -- name: session_windows_as_they_are
 SELECT struct(w.start, w.end) AS w, count(*) AS n FROM session_view GROUP BY struct(w.start, w.end)
 
--- name: session_pivoted
-SELECT * FROM (SELECT status, w, n FROM session_view) PIVOT (sum(n) FOR status IN ('new', 'paid'))
+-- name: session_of_chosen_gaps
+SELECT status, count(*) AS n, max(amount) AS m, session_window.end AS e FROM orders
+GROUP BY status, session_window(at, CASE WHEN amount > 3 THEN '30 minutes' WHEN amount > 1 THEN '2 hours' WHEN amount > 0 THEN '0 seconds' ELSE '1 minute' END)
+
+-- name: session_of_some_gaps
+SELECT kind, count(*) AS n, min(at) AS s FROM events GROUP BY kind, session_window(at, if(ok, '1 month', NULL))
 
 -- name: session_in
 SELECT customer, n FROM session_view WHERE w IN (SELECT session_window FROM orders GROUP BY session_window(at, '30 minutes'))
