@@ -163,6 +163,15 @@ def test_a_long_past_of_sessions_that_joined_is_not_taken_for_sessions() -> None
     assert removed == ReferenceZSet.of_rows(((*row, 0), -1) for row, _ in [*inside, *later])
 
 
+def test_a_row_that_changes_in_other_columns_reads_no_others() -> None:
+    alone = Alone(OPERATOR)
+    alone.step(fed(hits(0, 5, 10)))
+    old, new = row_of("a", 5 * SECOND, 10 * SECOND, "p"), row_of("a", 5 * SECOND, 10 * SECOND, "q")
+    changed = meaning(alone.step(fed([(old, -1), (new, 1)])))
+    assert changed == ReferenceZSet.of_rows([((*old, 0), -1), ((*new, 0), 1)])
+    assert alone.counters["rows read"] == 0
+
+
 def test_a_step_without_rows_says_nothing() -> None:
     alone = Alone(OPERATOR)
     assert len(alone.step(fed([]))) == 0

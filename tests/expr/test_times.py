@@ -46,6 +46,18 @@ def test_arithmetic_of_timestamps(checker: Checker) -> None:
     )
 
 
+def test_intervals_of_months_days_and_hours_are_added_one_after_the_other(checker: Checker) -> None:
+    """Thirty hours are not a day and six hours where clocks change in between."""
+    checker.check(
+        """
+        ts+make_interval(0,1); ts+make_interval(0,0,0,1,6); ts+make_interval(0,0,0,0,30);
+        ts-make_interval(1,-1,0,3,0,0,0.000001); ntz+make_interval(2,1,1,1,1,1,1.5); ts+make_interval();
+        ts+if(k>1,make_interval(0,0,0,1),make_interval(0,0,0,0,24));
+        ts+case when k>1 then make_interval(0,1) when k>0 then null else make_interval(0,0,0,0,0,-7) end
+        """
+    )
+
+
 @pytest.mark.parametrize("column", ["ts", "ntz"])
 def test_cutting_to_every_unit(checker: Checker, column: str) -> None:
     units = [

@@ -136,6 +136,20 @@ def test_an_ordered_batch_keeps_its_direction_through_storage() -> None:
     assert again.values[0].to_pylist() == [3, 2]
 
 
+@given(rows=entries)
+@settings(deadline=None, max_examples=30)
+def test_rows_that_share_their_word_come_in_the_order_that_is_asked_for(rows: list[Entry]) -> None:
+    word, key, row = (np.array([entry[i] for entry in rows], np.uint64) for i in range(3))
+    within = row ^ key ^ np.uint64(5)
+    weights = np.array([entry[3] for entry in rows], np.int64)
+    batch = build_batch(word, key, row, weights, within=within)
+    assert batch.row_lo is not None
+    order = list(zip(batch.order, batch.row_lo ^ batch.key_lo ^ np.uint64(5), strict=True))
+    assert order == sorted(order)
+    plain = build_batch(word, key, row, weights)
+    assert totals([batch]) == totals([plain])
+
+
 def test_an_empty_batch_merges_with_anything() -> None:
     some = batch_of([(1, 5, 3, 1, 0, 2)], by_row=True)
     none = batch_of([], by_row=True)

@@ -27,7 +27,7 @@ Indices = NDArray[np.int64]
 @dataclass(frozen=True)
 class Parts:
     """``keys`` and ``stretches`` of the parts, the part ``of_row`` of each changed row, which parts ``lose``
-    a row, and the ``old`` sessions in them, whose owners are parts."""
+    a row with nothing in its place, and the ``old`` sessions in them, whose owners are parts."""
 
     keys: Hashes
     stretches: Intervals
@@ -49,7 +49,8 @@ def parts_of(batch: Batch, start: Indices, end: Indices, book: SessionBook) -> P
     owner[order] = np.cumsum(fresh) - 1
     firsts = order[fresh]
     keys = Hashes(high[firsts], low[firsts])
-    changed, of_row = united(Intervals(owner, start, end), order)
+    there = Intervals(owner, start, end)
+    changed, of_row = united(there, order)
     old = book.touched(keys.take(changed.owner), changed)
     stretches = changed
     if len(old):
@@ -58,8 +59,19 @@ def parts_of(batch: Batch, start: Indices, end: Indices, book: SessionBook) -> P
         of_row = part[of_row]
         old = Intervals(part[len(changed) :], old.start, old.end)
     lose = np.zeros(len(stretches), bool)
-    lose[of_row[batch.weights < 0]] = True
+    lose[of_row[_fewer(batch.weights, there)]] = True
     return Parts(keys.take(stretches.owner), stretches, of_row, lose, old)
+
+
+def _fewer(weights: Indices, there: Intervals) -> Indices:
+    """Rows for all intervals of which there are fewer now. A row that changes in other columns is none of them:
+    it goes and comes with the same interval, and so nothing has to be read again for it."""
+    if not (weights < 0).any():
+        return np.empty(0, np.int64)
+    by = (there.owner, moment_words(there.start), moment_words(there.end))
+    order = order_of(by)
+    firsts = np.flatnonzero(np.concatenate(([True], ~same_as_before(by, order))))
+    return order[firsts[np.add.reduceat(weights[order], firsts) < 0]]
 
 
 def _each_once(sessions: Intervals) -> Intervals:
