@@ -64,8 +64,8 @@ def parts_of(batch: Batch, start: Indices, end: Indices, book: SessionBook) -> P
 
 
 def _fewer(weights: Indices, there: Intervals) -> Indices:
-    """Rows for all intervals of which there are fewer now. A row that changes in other columns is none of them:
-    it goes and comes with the same interval, and so nothing has to be read again for it."""
+    """Rows for all intervals of which there are fewer now. A row that changes in other columns is none of
+    them: it goes and comes with the same interval, and so nothing has to be read again for it."""
     if not (weights < 0).any():
         return np.empty(0, np.int64)
     by = (there.owner, moment_words(there.start), moment_words(there.end))
