@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from penstock.errors import SqlError
 from penstock.sql.script import CreateTable, CreateView, Drop, Statement, parse_script
 from penstock.sql.session import PlanningSession
+from penstock.sql.sessions import has_sessions
 from penstock.sql.views import DataFrameFunction, ViewDefinition, import_view, view_frame
 
 __all__ = ["Catalog", "Relation", "TableDefinition", "add_view", "apply_script", "register"]
@@ -121,10 +122,14 @@ def add_view(
 
 
 def register(planning: PlanningSession, relation: Relation) -> None:
-    """Makes a table or view known to the planning session."""
+    """Makes a table or view known to the planning session.
+
+    A view with sessions is put in wherever it is used, as if it were not stored: Spark's optimiser takes the
+    window for any column and filters rows by it before there are sessions, so what a query over the view means
+    depends on the query in it. Equal parts are computed once all the same."""
     if isinstance(relation, TableDefinition):
         planning.add_relation(relation.name, relation.schema, relation.primary_key)
-    elif relation.materialized:
+    elif relation.materialized and not has_sessions(relation.plan):
         planning.add_relation(relation.name, relation.schema)
     else:
         query = relation.query if relation.function is None else relation.function

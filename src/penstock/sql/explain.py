@@ -34,7 +34,7 @@ from penstock.sql.plan import (
     WindowCall,
 )
 
-__all__ = ["expression_text", "order_text", "plan_tree"]
+__all__ = ["children_of", "expression_text", "order_text", "plan_tree"]
 
 
 def plan_tree(plan: Plan, *, types: bool = False) -> str:
@@ -42,6 +42,11 @@ def plan_tree(plan: Plan, *, types: bool = False) -> str:
     lines: list[str] = []
     _write(plan, 0, types, lines)
     return "\n".join(lines)
+
+
+def children_of(plan: Plan) -> tuple[Plan, ...]:
+    """The nodes right below ``plan``."""
+    return _DESCRIPTIONS[type(plan)][1](plan)
 
 
 def expression_text(expr: Expr, types: bool = False) -> str:

@@ -26,7 +26,6 @@ from pyspark.sql.types import StructField, StructType, YearMonthIntervalType
 
 from penstock.errors import EnvironmentProblem, SqlError
 from penstock.sql.relational import RELATION_KEY
-from penstock.sql.sessions import session_mark
 
 __all__ = ["FIXED_MEANING", "MEANING", "PYTHON_MEANING", "PlanningSession", "Tables", "active_session_kept"]
 
@@ -162,9 +161,7 @@ class PlanningSession:
         key, if there is one."""
         marked = StructType(
             [
-                StructField(
-                    field.name, field.dataType, field.nullable, {RELATION_KEY: name, **session_mark(field)}
-                )
+                StructField(field.name, field.dataType, field.nullable, {RELATION_KEY: name})
                 for field in schema.fields
             ]
         )

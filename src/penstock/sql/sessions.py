@@ -15,19 +15,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 
 from penstock.errors import UnsupportedQuery
 from penstock.expr.functions import lookup
 from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.sql.distincts import OriginalAggregate
+from penstock.sql.explain import children_of
 from penstock.sql.imported import Imported, ImportScope, column, normalised
-from penstock.sql.plan import AggregateCall, Field, Project, Sessions
+from penstock.sql.plan import AggregateCall, Field, Plan, Project, Sessions
 from penstock.sql.refusals import place_of
 from penstock.sql.relational import projected
 from penstock.sql.tree import Node
 
-__all__ = ["SESSION_KEY", "Session", "session_grouping", "session_mark", "sessions_below"]
+__all__ = ["SESSION_KEY", "Session", "has_sessions", "session_grouping", "sessions_below"]
 
 SESSION_KEY = "spark.sessionWindow"
 """Spark's mark, in a column's metadata, of a column that means sessions when it is grouped by."""
@@ -36,9 +37,9 @@ _AS_THEY_ARE = "Group by struct(w.start, w.end) to take windows w as they are"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 
 
-def session_mark(field: StructField) -> dict[str, bool]:
-    """What of a column's metadata must stay with it in a stored view."""
-    return {SESSION_KEY: True} if field.metadata.get(SESSION_KEY) else {}
+def has_sessions(plan: Plan) -> bool:
+    """Whether a plan groups rows by their sessions anywhere."""
+    return isinstance(plan, Sessions) or any(map(has_sessions, children_of(plan)))
 
 
 def session_grouping(scope: ImportScope, node: Node, source: OriginalAggregate) -> Node | None:

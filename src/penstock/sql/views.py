@@ -19,7 +19,6 @@ from penstock.sql.plan import Plan, SortKey
 from penstock.sql.refusals import check_repeatable
 from penstock.sql.schemas import check_columns, plain_type
 from penstock.sql.session import PlanningSession, Tables, translated_errors
-from penstock.sql.sessions import session_mark
 from penstock.sql.tree import read_plan
 
 __all__ = ["DataFrameFunction", "Query", "ViewDefinition", "import_view", "view_frame"]
@@ -79,7 +78,7 @@ def import_view(
     frame = view_frame(planning, name, query, columns=columns, line=line, column=column)
     with translated_errors():
         fields = frame.schema.fields
-    schema = StructType([StructField(f.name, f.dataType, f.nullable, session_mark(f)) for f in fields])
+    schema = StructType([StructField(f.name, f.dataType, f.nullable) for f in fields])
     check_columns(schema, f"view {name}")
     for item in schema.fields:
         plain_type(item.dataType, f"{item.name} of view {name}")

@@ -75,6 +75,9 @@ SELECT customer, status, session_window AS w, count(*) AS n FROM orders GROUP BY
 -- name: session_again
 SELECT status, w, sum(n) AS n, count(*) AS parts FROM session_view GROUP BY status, w
 
+-- name: session_late_of_view
+SELECT customer, n FROM session_view WHERE w.start > TIMESTAMP '2024-03-31 01:00:00Z'
+
 -- name: session_nested
 SELECT session_window AS w, max(n) AS m FROM (
   SELECT customer, session_window, count(*) AS n FROM orders GROUP BY customer, session_window(at, '30 minutes'))
