@@ -125,8 +125,8 @@ def register(planning: PlanningSession, relation: Relation) -> None:
     """Makes a table or view known to the planning session.
 
     A view with sessions is put in wherever it is used, as if it were not stored: Spark's optimiser takes the
-    window for any column and filters rows by it before there are sessions, so what a query over the view means
-    depends on the query in it. Equal parts are computed once all the same."""
+    window for any column and filters rows by it before there are sessions, so what a query over the view
+    means depends on the query in it. Equal parts are computed once all the same."""
     if isinstance(relation, TableDefinition):
         planning.add_relation(relation.name, relation.schema, relation.primary_key)
     elif relation.materialized and not has_sessions(relation.plan):
