@@ -154,6 +154,18 @@ def test_a_load_leaves_batches_side_by_side_and_small_steps_have_them_merged_in_
     assert not later.asked
 
 
+def test_batches_about_the_same_keys_are_merged_at_once_as_soon_as_that_is_known() -> None:
+    later = Later()
+    spine = Spine(merger=later)
+    for _ in range(spines.BULK_FAN):
+        spine.insert(_of(np.arange(spines.BULK, dtype=np.uint64)))
+    assert len(later.asked) == 1 and len(spine.batches) == spines.BULK_FAN
+    later.work()
+    for _ in range(3):
+        spine.insert(_of(np.arange(spines.BULK, dtype=np.uint64)))
+        assert not later.asked and [len(batch) for batch in spine.batches] == [spines.BULK]
+
+
 def test_however_long_a_load_is_few_batches_are_left() -> None:
     with ThreadPoolExecutor(1) as executor:
         spine = Spine(merger=executor)

@@ -16,7 +16,8 @@ beside the batch that brought it about is made at once: it will be due again wit
 While large batches come (a load), more of them are left side by side: searching one more for many keys costs
 far less than merging, and what is merged must be written again. What they bring about is due only now and
 then, so it is made in passing whatever its size. Once small ones come, the large ones that are left are
-merged too.
+merged too. Where merging makes rows fewer, because they are about the same keys (the groups of an aggregate),
+that does not pay: there they are merged at once, as ever.
 
 A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
 :class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
@@ -42,6 +43,8 @@ BULK = 32_768
 """Rows of a batch that is part of a load."""
 BULK_FAN = 8
 """How many batches of similar size a load leaves."""
+SHRUNK = 0.75
+"""What is left of the rows of a merge, at most, if rows were about the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class Spine:
         self._held: list[Held] = []
         self._batches: tuple[Batch, ...] = ()
         self._merging: tuple[int, int, Future[Batch]] | None = None  # which of the held: from, to
+        self._shrinks = False  # whether the last merge made rows fewer
 
     @property
     def batches(self) -> tuple[Batch, ...]:
@@ -117,7 +121,7 @@ class Spine:
     def _merge(self, came: int) -> None:
         if self._merging is not None and self._merging[2].done():
             self._take_over()
-        bulk = self._merger is not None and came >= BULK
+        bulk = self._merger is not None and came >= BULK and not self._shrinks
         while due := self._due(max(self._fan, BULK_FAN) if bulk else self._fan):
             start, stop = len(self._held) - due, len(self._held)
             rows = sum(len(held.batch) for held in self._held[start:])
@@ -149,6 +153,7 @@ class Spine:
         self._replace(start, stop, merging.result())
 
     def _replace(self, start: int, stop: int, merged: Batch) -> None:
+        self._shrinks = len(merged) < SHRUNK * sum(len(held.batch) for held in self._held[start:stop])
         self._held[start:stop] = [Held(merged)] if len(merged) else []
 
     def _due(self, fan: int) -> int:
