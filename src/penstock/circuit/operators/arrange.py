@@ -11,7 +11,7 @@ import numpy as np
 from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.trace import Batch, build_batch, order_words
-from penstock.zset import ZSet, hash_columns
+from penstock.zset import Hashes, ZSet, hash_columns
 
 __all__ = ["Arrange"]
 
@@ -37,10 +37,14 @@ class Arrange(Operator):
         assert isinstance(delta, Delta)
         assert delta.keys is not None
         zset = delta.zset
-        row = hash_columns(zset.columns, len(zset), state.seed)
+        row = self.apart(zset, state)
         batch = build_batch(order_words(delta.keys, row), delta.keys.lo, row.lo, zset.weights, zset.columns)
         state.stage(0, batch)
         return Arranged(self.schema, batch, state.before(0))
+
+    def apart(self, zset: ZSet, state: State) -> Hashes:
+        """What tells rows apart: equal rows, and only those, have the same."""
+        return hash_columns(zset.columns, len(zset), state.seed)
 
     @cached_property
     def _empty(self) -> Batch:

@@ -1,4 +1,4 @@
-"""Where a given text stands in the strings of a column: kernels that look at each byte at most once.
+"""Where a given text stands in the strings of a column, found by kernels in one pass.
 
 Arrow's own search steps through an automaton, three to four nanoseconds for every byte. Here the bytes behind
 a place are looked at only where the first one agrees, and nothing behind what was wanted.
