@@ -76,6 +76,7 @@ def _measure(size: int, folder: Path) -> dict[str, float]:
         for start in range(0, size, CHUNK):
             run.upsert("orders", _orders(rng, np.arange(start, min(size, start + CHUNK)), customers))
             run.step()
+        run.settle()
         run.commit()
         times = []
         for step in range(STEPS):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +39,7 @@ MINUTES = 2.0
 GOALS = {"memory": 1.5, "disk": 1.2}
 CHUNK = 100_000
 FIRST = 100
-LAST_VERSIONS, PAUSE_S = 3, 0.3
+LAST_VERSIONS = 3
 MB = 1e6
 JOINED = """
 SELECT o_orderpriority, l_shipmode, count(*) AS lines, sum(l_extendedprice) AS price
@@ -119,11 +118,11 @@ def measure(
                 for start in range(0, rows.num_rows, chunk):
                     run.insert(table.name, rows.slice(start, chunk))
                     run.step()
-            # A few more versions with small steps: merges come to rest, and neither of the last two versions
-            # names what only the load needed (its log, batches that were merged).
+            # A few more versions with small steps: neither of the last two versions names what only the load
+            # needed (its log, batches that were merged).
+            run.settle()
             run.commit()
             for _ in range(LAST_VERSIONS):
-                time.sleep(PAUSE_S)
                 run.upsert(held[0].name, contents[held[0].name].slice(0, 1))
                 run.step()
                 run.commit()

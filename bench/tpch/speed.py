@@ -158,6 +158,7 @@ def _penstock(
                 for path in files[name]:
                     run.load(name, path)
                     run.step()
+            run.settle()
             run.commit()
             timing.load = time.perf_counter() - started
             _compare_first(run, chosen, answers, timing)

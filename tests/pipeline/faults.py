@@ -107,6 +107,9 @@ class LosingResident(_Losing, Resident):
     def accept(self) -> None:
         return self._call("accept", lambda: Resident.accept(self))
 
+    def settle(self) -> None:
+        return self._call("settle", lambda: Resident.settle(self))
+
     def commit(self, version: int) -> list[dict[str, Any]]:
         return self._call("commit", lambda: Resident.commit(self, version))
 

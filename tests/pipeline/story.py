@@ -68,6 +68,7 @@ def live(told: Coordinator, until: int = STEPS) -> None:
             report = told.run_step(step_input)
             assert report.step == told.step == number
             if number in COMMIT_AFTER:
+                told.settle()
                 told.commit()
 
 

@@ -110,6 +110,10 @@ class Resident:
         for worker in self.workers:
             worker.abort()
 
+    def settle(self) -> None:
+        for worker in self.workers:
+            worker.settle()
+
     def commit(self, version: int) -> list[dict[str, Any]]:
         return [json.loads(json.dumps(worker.snapshot(version).write())) for worker in self.workers]
 
@@ -177,6 +181,9 @@ class Staged(Resident):
 
     def abort(self) -> None:
         self.pending, self.replies = False, None
+
+    def settle(self) -> None:
+        pass
 
     def commit(self, version: int) -> list[dict[str, Any]]:
         return list(self.replies or ())

@@ -49,6 +49,15 @@ def pair(listening: socket.socket) -> Iterator[tuple[Line, Line]]:
     met[0].close()
 
 
+def test_a_line_is_ready_when_something_came_or_it_ended(pair: tuple[Line, Line]) -> None:
+    assert not pair[1].ready(0.01)
+    pair[0].send(Frame({"do": "step"}, ()))
+    assert pair[1].ready(10)
+    assert pair[1].receive() is not None and not pair[1].ready(0.01)
+    pair[0].close()
+    assert pair[1].ready(10) and pair[1].receive() is None
+
+
 @pytest.mark.parametrize("rows", [0, 10, 300_000, 5_000_000])
 def test_a_frame_arrives_as_it_was_sent(pair: tuple[Line, Line], rows: int) -> None:
     batch = pa.record_batch({"n": np.arange(rows), "s": pa.array(["é"] * rows, pa.string())})

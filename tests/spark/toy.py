@@ -98,6 +98,12 @@ class Toy:
     def merge_in_passing(self) -> None:
         pass
 
+    def tidy(self) -> bool:
+        return False
+
+    def settle(self) -> None:
+        pass
+
     def exchanging(self, edges: Sequence[int]) -> list[bool]:
         return [True] * LEVELS
 

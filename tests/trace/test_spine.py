@@ -137,21 +137,47 @@ def test_a_merge_that_every_step_brings_about_is_made_at_once(monkeypatch: pytes
     assert not later.asked and len(spine.batches) == 1
 
 
-def test_a_load_leaves_batches_side_by_side_and_small_steps_have_them_merged_in_passing() -> None:
-    later = Later()
-    spine = Spine(merger=later)
+def _load(spine: Spine) -> list[Batch]:
+    """Seven large batches, each with a step."""
     parts = [_of(np.arange(start, start + spines.BULK, dtype=np.uint64)) for start in range(7)]
     for part in parts:
         spine.insert(part)
+        assert spine.tidy()
+    return parts
+
+
+def test_a_load_leaves_batches_side_by_side_and_small_steps_have_them_merged_in_passing() -> None:
+    later = Later()
+    spine = Spine(merger=later)
+    parts = _load(spine)
     assert not later.asked and len(spine.batches) == len(parts)
     small = [_of(np.arange(start, start + 5, dtype=np.uint64)) for start in (10**6, 2 * 10**6)]
     spine.insert(small[0])
-    assert len(later.asked) == 1 and len(spine.batches) == len(parts) + 1
+    assert spine.tidy() and len(later.asked) == 1 and len(spine.batches) == len(parts) + 1
     later.work()
     spine.insert(small[1])
     assert [len(batch) for batch in spine.batches] == [spines.BULK + 6, 10]
     assert totals(spine.batches) == totals([*parts, *small])
-    assert not later.asked
+    assert not spine.tidy() and not later.asked
+
+
+def test_a_load_that_is_over_is_merged_without_another_batch() -> None:
+    later = Later()
+    spine = Spine(merger=later)
+    parts = _load(spine)
+    assert spine.tidy() and len(later.asked) == 1 and len(spine.batches) == len(parts)
+    assert spine.tidy() and len(later.asked) == 1  # one merge at a time
+    later.work()
+    assert not spine.tidy() and not later.asked
+    assert totals(spine.batches) == totals(parts) and len(spine.batches) == 1
+
+
+def test_a_spine_that_settles_has_nothing_left_to_merge() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        spine = Spine(merger=executor)
+        parts = _load(spine)
+        spine.settle()
+    assert totals(spine.batches) == totals(parts) and len(spine.batches) == 1 and not spine.tidy()
 
 
 def test_batches_about_the_same_keys_are_merged_at_once_as_soon_as_that_is_known() -> None:

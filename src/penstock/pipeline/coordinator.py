@@ -224,6 +224,14 @@ class Coordinator:
             self._recover(loss)
             self._versions.make(self._moment())
 
+    def settle(self) -> None:
+        """Waits until the workers have merged what steps left for later."""
+        try:
+            self.runtime.settle()
+        except WorkerLost as loss:
+            self._recover(loss)
+            self.runtime.settle()
+
     def rest(self) -> None:
         """There is nothing to do at the moment: a version in the making is finished."""
         if self._versions.in_the_making:

@@ -197,6 +197,14 @@ class Run:
             self._coordinator.commit()
             return self._coordinator.store.version
 
+    def settle(self) -> None:
+        """Waits until what steps left for later is done: the workers merge stored batches while steps go on,
+        and after a load there may be seconds of that. It needs no call, they also do it while no step comes;
+        but a commit after it writes the least, and steps after it are as fast as they get."""
+        with self._lock:
+            self._check_open()
+            self._coordinator.settle()
+
     # ---- reading ----------------------------------------------------------------------------------
 
     def read(self, name: str) -> pa.Table:

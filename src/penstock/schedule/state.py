@@ -100,6 +100,15 @@ class Arrangements:
                 f"{segment.name}: block {number} ({entry.describe()}) cannot be unpacked: {error}"
             ) from error
 
+    def tidy(self) -> bool:
+        """Goes on with what is merged in passing; False if nothing is left to do."""
+        return sum(spine.tidy() for spine in self._spines.values()) > 0
+
+    def settle(self) -> None:
+        """The same, and waits for it."""
+        for spine in self._spines.values():
+            spine.settle()
+
     def take_mapped(self) -> None:
         """Lets go of batches that can be used where they were written."""
         for spine in self._spines.values():

@@ -168,6 +168,7 @@ class Worker:
         for slot, batch in self._scope.staged:
             if not self._opening or slot in self._opening:
                 self._arrangements.spine(slot).insert(batch)
+        self._arrangements.tidy()
         fresh = {view: delta.zset for view, delta in self._pending.items() if self._is_fresh(view)}
         self._changes.accept(self._step, fresh)
         self._opening = frozenset()
@@ -176,6 +177,14 @@ class Worker:
     def abort(self) -> None:
         """Forgets the step."""
         self._clear()
+
+    def tidy(self) -> bool:
+        """To be called while no step comes: merges what steps left for later. False if nothing is left."""
+        return self._arrangements.tidy()
+
+    def settle(self) -> None:
+        """The same, and waits for it."""
+        self._arrangements.settle()
 
     # ---- durability and reading -------------------------------------------------------------------
 

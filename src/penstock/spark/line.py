@@ -89,6 +89,12 @@ class Line:
             if frame is not None:
                 return frame
 
+    def ready(self, seconds: float) -> bool:
+        """Waits that long for something to receive (or for the end of the line); whether there is."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
     def watch(self, over: threading.Event, grace_seconds: float) -> bool:
         """Waits until the other end is gone, without reading; True unless it is all over soon after that."""
         poll = select.poll()

@@ -39,6 +39,7 @@ __all__ = ["Invitation", "take_part"]
 _GRACE_SECONDS = 3.0
 _TOLD = ("accept", "abort", "write")  # commands without a reply
 _SWITCH_SECONDS = 0.0005
+_IDLE_SECONDS = 0.25
 
 Reply = tuple[dict[str, Any], Sequence[Message]]
 
@@ -113,10 +114,12 @@ class _Member:
         self._opened: StepWorker | None = None
         self._undecided: WorkerLost | None = None
         self._writer: CommitWriter | None = None
+        self._restless = False  # whether the worker may have left something for later
         self._commands: dict[str, Callable[[Mapping[str, Any], Sequence[Message]], Reply]] = {
             "meet": self._meet,
             "open": self._open,
             "step": self._step,
+            "settle": self._settle,
             "commit": self._commit,
             "finish_commit": self._finish_commit,
             "read": self._read,
@@ -125,7 +128,15 @@ class _Member:
         }
 
     def obey(self, line: Line) -> None:
-        while (command := line.receive()) is not None:
+        """Until the end. Then nothing is being written any more, into a folder that may be gone soon."""
+        try:
+            self._obey(line)
+        finally:
+            if self._writer is not None:
+                self._writer.wait()
+
+    def _obey(self, line: Line) -> None:
+        while (command := self._next(line)) is not None:
             header = command.header
             if header["generation"] != self._generation:
                 return
@@ -145,6 +156,16 @@ class _Member:
             if header["do"] == "stop" or "lost" in reply:
                 return
 
+    def _next(self, line: Line) -> Frame | None:
+        """The next command. While none comes, the worker does what its steps left for later."""
+        while self._restless and not line.ready(_IDLE_SECONDS):
+            try:
+                self._restless = self._worker.tidy()
+            except Exception as error:
+                self._restless = False
+                self._undecided = WorkerLost(f"worker {self._index} could not tidy up: {error}")
+        return line.receive()
+
     @property
     def _worker(self) -> StepWorker:
         if self._opened is None:
@@ -159,6 +180,7 @@ class _Member:
         try:
             if do == "accept":
                 self._worker.accept()
+                self._restless = True
             elif do == "write":
                 self._begin_writing(header["version"])
             elif self._opened is not None:
@@ -180,6 +202,7 @@ class _Member:
         if self._writer is not None:
             self._writer.wait()
         self._opened = self._undecided = self._writer = None
+        self._restless = False
         worker = self._crew.factory(self._index)
         worker.merge_in_passing()
         worker.open(header["body"])
@@ -222,6 +245,10 @@ class _Member:
             if level < last:
                 self._exchange.poison(sequence, level)
             return {"fault": describe_fault(error), "level": level}, ()
+
+    def _settle(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
+        self._worker.settle()
+        return {}, ()
 
     def _check_own(self, messages: Sequence[Message]) -> None:
         if any(message.target != self._index for message in messages):

@@ -97,6 +97,9 @@ class ResidentRuntime:
             self._pending = False
             self._running.tell("abort")
 
+    def settle(self) -> None:
+        self._ask("settle")
+
     def commit(self, version: int) -> list[dict[str, Any]]:
         return [frame.header["result"] for frame in self._ask("commit", version=version)]
 

@@ -101,6 +101,9 @@ class StagedRuntime:
     def abort(self) -> None:
         self._pending = None
 
+    def settle(self) -> None:
+        """Nothing to wait for: a task that ends with the step leaves nothing for later."""
+
     def commit(self, version: int) -> list[dict[str, Any]]:
         return list(self._accepted or ())
 

@@ -15,9 +15,9 @@ beside the batch that brought it about is made at once: it will be due again wit
 
 While large batches come (a load), more of them are left side by side: searching one more for many keys costs
 far less than merging, and what is merged must be written again. What they bring about is due only now and
-then, so it is made in passing whatever its size. Once small ones come, the large ones that are left are
-merged too. Where merging makes rows fewer, because they are about the same keys (the groups of an aggregate),
-that does not pay: there they are merged at once, as ever.
+then, so it is made in passing whatever its size. When the load is over (a step brought none of it, or no step
+comes) :meth:`Spine.tidy` merges what is left. Where merging makes rows fewer, because they are about the same
+keys (the groups of an aggregate), that does not pay: there they are merged at once, as ever.
 
 A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
 :class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
@@ -89,6 +89,8 @@ class Spine:
         self._batches: tuple[Batch, ...] = ()
         self._merging: tuple[int, int, Future[Batch]] | None = None  # which of the held: from, to
         self._shrinks = False  # whether the last merge made rows fewer
+        self._loading = False  # whether the last batch was part of a load, and no step came after it
+        self._settled = True  # whether there is nothing to merge
 
     @property
     def batches(self) -> tuple[Batch, ...]:
@@ -118,6 +120,35 @@ class Spine:
             self._merge(len(batch))
             self._changed()
 
+    def tidy(self) -> bool:
+        """Goes on with what is merged in passing; to be called after each step, and while none comes. What a
+        load left is merged from the smallest on. False if nothing is left to do."""
+        if self._settled:
+            return False
+        if self._merging is not None and self._merging[2].done():
+            self._take_over()
+            self._changed()
+        if self._loading:
+            self._loading = False
+        elif self._merging is None:
+            self._settled = self._merger is None or not self._merge_left(self._merger)
+        return not self._settled
+
+    def settle(self) -> None:
+        """The same, and waits for it."""
+        while self.tidy():
+            if self._merging is not None:
+                self._merging[2].result()
+
+    def _merge_left(self, merger: Executor) -> bool:
+        """Begins to merge the smallest batches of similar size, if there are any."""
+        sizes = [len(held.batch) for held in self._held]
+        for stop in range(len(sizes), 1, -1):
+            if (alike := _alike(sizes[:stop], self._fan)) >= self._fan:
+                self._merge_in_passing(merger, stop - alike, stop)
+                return True
+        return False
+
     def _merge(self, came: int) -> None:
         if self._merging is not None and self._merging[2].done():
             self._take_over()
@@ -131,16 +162,7 @@ class Spine:
                 self._merge_in_passing(self._merger, start, stop)
             else:
                 self._take_over()
-        if self._merger is not None and self._merging is None and not bulk:
-            self._tidy(self._merger)
-
-    def _tidy(self, merger: Executor) -> None:
-        """Merges in passing what a load left, from the smallest on."""
-        sizes = [len(held.batch) for held in self._held]
-        for stop in range(len(sizes), 1, -1):
-            if (alike := _alike(sizes[:stop], self._fan)) >= self._fan:
-                self._merge_in_passing(merger, stop - alike, stop)
-                return
+        self._loading, self._settled = bulk, False
 
     def _merge_in_passing(self, merger: Executor, start: int, stop: int) -> None:
         batches = [held.batch for held in self._held[start:stop]]
