@@ -11,7 +11,8 @@ disk: forgetting an interrupted merge loses nothing.
 Merging two large batches takes longer than many small steps. With an executor that is done in passing: the
 batches stay where they are, searched and complete, until the merged one takes their place when the next batch
 comes. Only what is due while another large merge is still under way waits for it. A merge that is not large
-beside the batch that brought it about is made at once: it will be due again with the next one.
+beside the batch that brought it about is made at once where two batches are merged: it will be due again with
+the next one.
 
 While large batches come (a load), more of them are left side by side: searching one more for many keys costs
 far less than merging, and what is merged must be written again. What they bring about is due only now and
@@ -156,7 +157,8 @@ class Spine:
         while due := self._due(max(self._fan, BULK_FAN) if bulk else self._fan):
             start, stop = len(self._held) - due, len(self._held)
             rows = sum(len(held.batch) for held in self._held[start:])
-            if self._merger is None or rows < LARGE or (rows < RARE * came and not bulk):
+            rare = bulk or self._fan >= BULK_FAN or rows >= RARE * came
+            if self._merger is None or rows < LARGE or not rare:
                 self._replace(start, stop, merge_batches([held.batch for held in self._held[start:]]))
             elif self._merging is None:
                 self._merge_in_passing(self._merger, start, stop)
