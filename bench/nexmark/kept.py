@@ -1,18 +1,18 @@
-"""What was measured is kept as it is found: a run takes hours, and goes on with ``--resume`` where it ended.
+"""What was measured is kept as it is found: rounds take hours, and go on with ``--resume`` where they ended.
 
-Only measurements of the same sizes belong together; each tells the commit that it was made with.
+Only measurements of the same sizes belong together; each round tells the commit that it was made with.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from bench.machine import commit
 from bench.nexmark.files import ARTIFACTS
-from bench.nexmark.measured import Inputs, Measured
+from bench.nexmark.measured import Inputs, Measured, Round
 
 __all__ = ["Kept"]
 
@@ -22,43 +22,58 @@ class Kept:
     """Measurements by query and system, in a file for each set of sizes."""
 
     path: Path
-    commits: dict[str, str] = field(default_factory=dict)
     queries: dict[str, dict[str, Measured]] = field(default_factory=dict)
 
     @staticmethod
-    def of(inputs: Inputs, *, resume: bool, folder: Path = ARTIFACTS) -> Kept:
-        """Nothing yet, or with ``resume`` what an earlier run found."""
-        sizes = (inputs.small, inputs.large, inputs.group, inputs.repeats, inputs.variants)
+    def of(inputs: Inputs, forgotten: Iterable[str] = (), *, folder: Path = ARTIFACTS) -> Kept:
+        """What earlier runs found, without the ``forgotten`` queries."""
+        sizes = (inputs.small, inputs.large, inputs.group)
         kept = Kept(folder / f"measured-{'-'.join(map(str, sizes))}.json")
-        if resume and kept.path.exists():
+        if kept.path.exists():
             stored = json.loads(kept.path.read_text(encoding="utf-8"))
-            kept.commits = stored["commits"]
             kept.queries = {
-                query: {name: Measured(**values) for name, values in found.items()}
-                for query, found in stored["queries"].items()
+                query: {name: _measured(values) for name, values in found.items()}
+                for query, found in stored.items()
+                if query not in set(forgotten)
             }
         return kept
 
+    def rounds(self, query: str, systems: Iterable[str]) -> int:
+        """How many rounds of a query are done: where every system ran, failed, or cannot."""
+        found = self.queries.get(query, {})
+        return min(_done(found[name]) if name in found else 0 for name in systems)
+
     def add(self, query: str, found: Mapping[str, Measured]) -> None:
         """Keeps one query's measurements, at once."""
-        self.queries[query], self.commits[query] = dict(found), commit()
+        self.queries[query] = {**self.queries.get(query, {}), **found}
         content = {
-            "commits": self.commits,
-            "queries": {
-                name: {system: asdict(of) for system, of in systems.items()}
-                for name, systems in self.queries.items()
-            },
+            name: {system: asdict(of) for system, of in systems.items()}
+            for name, systems in self.queries.items()
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self.path.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(content), encoding="utf-8")
         unfinished.replace(self.path)
 
-    def notes(self) -> list[str]:
-        """If not all were made with this commit: which with which."""
-        by_commit: dict[str, list[str]] = {}
-        for query, made in self.commits.items():
-            by_commit.setdefault(made, []).append(query)
+    def notes(self, queries: Iterable[str]) -> list[str]:
+        """If not all rounds were made with this commit: how many of which with which."""
+        by_commit: dict[str, dict[str, int]] = {}
+        for query in queries:
+            for each in self.queries[query]["penstock"].rounds:
+                counts = by_commit.setdefault(each.commit, {})
+                counts[query] = counts.get(query, 0) + 1
         if set(by_commit) <= {commit()}:
             return []
-        return [f"commit {made}: {', '.join(sorted(queries))}" for made, queries in by_commit.items()]
+        return [
+            f"commit {made}: {', '.join(f'{query} ({count})' for query, count in sorted(counts.items()))}"
+            for made, counts in by_commit.items()
+        ]
+
+
+def _done(found: Measured) -> float:
+    return float("inf") if found.error else len(found.rounds) + len(found.failures)
+
+
+def _measured(values: dict[str, object]) -> Measured:
+    rounds = [Round(**each) for each in values.pop("rounds")]  # type: ignore[attr-defined]
+    return Measured(rounds, **values)  # type: ignore[arg-type]

@@ -1,40 +1,67 @@
-"""What is measured of a query: the sizes of the input, and what one system did with it."""
+"""What is measured of a query: the sizes of the input, and what one system did with it, round after round."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import median
 
 from bench.nexmark.files import Files, written
 from bench.nexmark.systems import System
 
-__all__ = ["Inputs", "Measured"]
+__all__ = ["Inputs", "Measured", "Round"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One run over each of the two sizes. ``flat``: the larger took no longer, so there is no slope; in
+    ``commit`` is what was measured."""
+
+    rate: float
+    peak_mb: float
+    cpu_s: float
+    flat: bool = False
+    commit: str = ""
 
 
 @dataclass
 class Measured:
-    """What one system did with one query."""
+    """What one system did with one query. With an ``error`` it cannot run it, and is not asked again;
+    ``failures`` are of later rounds."""
 
-    rate: float = math.nan
-    peak_mb: float = math.nan
-    cpu_s: float = math.nan
+    rounds: list[Round] = field(default_factory=list)
     variant: str = ""
     error: str = ""
     answer: str = ""
-    estimated: bool = False
+    failures: list[str] = field(default_factory=list)
 
     @property
     def ran(self) -> bool:
         """Whether there is a rate."""
-        return not self.error
+        return bool(self.rounds)
+
+    @property
+    def rate(self) -> float:
+        """Events per second: the median."""
+        return median(each.rate for each in self.rounds) if self.rounds else math.nan
+
+    @property
+    def peak_mb(self) -> float:
+        """The most memory of any round."""
+        return max((each.peak_mb for each in self.rounds), default=math.nan)
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor seconds from the smaller to the larger input: the median."""
+        return median(each.cpu_s for each in self.rounds) if self.rounds else math.nan
 
     def line(self) -> str:
-        """For people who wait."""
-        if self.error:
-            return self.error
+        """The last round, for people who wait."""
+        if not self.rounds or self.failures:
+            return (self.failures or [self.error])[-1]
+        last = self.rounds[-1]
         variant = f" ({self.variant})" if self.variant else ""
-        answer = f", answer {self.answer}" if self.answer else ""
-        return f"{self.rate:,.0f} events/s, {self.peak_mb:,.0f} MB, {self.cpu_s:.1f} CPU s{variant}{answer}"
+        return f"{last.rate:,.0f} events/s, {last.peak_mb:,.0f} MB, {last.cpu_s:.1f} CPU s{variant}"
 
 
 @dataclass(frozen=True)
@@ -44,7 +71,6 @@ class Inputs:
     small: int
     large: int
     group: int
-    repeats: int
     timeout_s: float
     variants: int = 8
 

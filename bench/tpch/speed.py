@@ -168,17 +168,17 @@ def _penstock(
                     took = _refreshed(run, refresh.orders_only(share), used)
                     if number > 1:
                         times.append(took)
-            for query in chosen:
-                timing.note += _verified(run, query.name)
+            timing.note += _verified(run)
             run.kill()
 
 
-def _verified(run: ps.Run, view: str) -> str:
-    """What is to be said of a view after comparing it with Spark: nothing, if they agree."""
+def _verified(run: ps.Run) -> str:
+    """What is to be said of the views after comparing them with Spark: nothing, if they agree."""
     try:
-        return "" if run.verify(view) else f" {view} DIFFERS from Spark"
+        wrong = [report.view for report in run.verify() if not report]
     except Exception as error:  # Spark's own failure must not cost what was measured
-        return f" {view} was not compared with Spark: {type(error).__name__}"
+        return f" not compared with Spark: {type(error).__name__}"
+    return f" {', '.join(wrong)} DIFFERS from Spark" if wrong else ""
 
 
 def _refreshed(run: ps.Run, step: Step, used: set[str]) -> float:

@@ -20,11 +20,12 @@ from bench.nexmark.answers import EQUAL, compared, from_batches, from_debezium, 
 from bench.nexmark.data import columns, queries
 from bench.nexmark.files import Files, written
 from bench.nexmark.kept import Kept
-from bench.nexmark.measured import Inputs, Measured
+from bench.nexmark.measured import Inputs, Measured, Round
 from bench.nexmark.ours import measured
-from bench.nexmark.speed import results, slope
+from bench.nexmark.rounds import run_round, slope
+from bench.nexmark.speed import results
 from bench.nexmark.systems import PEER_SYSTEMS
-from bench.peers.watch import PeerFailedError, watch
+from bench.peers.watch import PeerFailedError, Watched, watch
 from penstock.oracle import difference
 from penstock.sql.session import active_session_kept
 
@@ -116,34 +117,80 @@ def test_starting_up_drops_out_of_the_slope() -> None:
     assert slope(100, 10.1, 1100, 10.0) == (110.0, True)
 
 
+def _ran(*rates: float, variant: str = "", answer: str = EQUAL, flat: bool = False) -> Measured:
+    return Measured([Round(rate, 1, 1, flat) for rate in rates], variant, answer=answer)
+
+
 def test_the_slowest_query_that_both_run_decides() -> None:
-    inputs = Inputs(10, 100, 10, 1, 60)
+    inputs = Inputs(10, 100, 10, 60)
     found = {
         "q00": {
-            "penstock": Measured(1000.0, 1, 1),
-            "flink": Measured(100.0, 1, 1, "heap", answer=EQUAL, estimated=True),
+            "penstock": _ran(1000.0, 900.0, 5000.0),
+            "flink": _ran(100.0, 300.0, 50.0, variant="heap", flat=True),
         },
-        "q01": {"penstock": Measured(1000.0, 1, 1), "flink": Measured(400.0, 1, 1, answer="DIFFERS: 1 row")},
-        "q06": {"penstock": Measured(10.0, 1, 1), "flink": Measured(error="not done after 60 s")},
+        "q01": {"penstock": _ran(1000.0), "flink": _ran(400.0, answer="DIFFERS: 1 row")},
+        "q06": {"penstock": _ran(10.0), "flink": Measured(error="not done after 60 s")},
     }
     (result,) = results(found, {"flink": PEER_SYSTEMS["flink"]}, inputs)
     assert result.figure == 2.5 and result.met
     assert [row["ratio"] for row in result.rows] == [10.0, 2.5, "-"]
+    assert [(row["from"], row["to"], row["rounds"]) for row in result.rows] == [
+        (3.0, 100.0, 3),
+        (2.5, 2.5, 1),
+        ("-", "-", 0),
+    ]
     assert [row["answers"] for row in result.rows] == [EQUAL, "DIFFERS", "not done after 60 s"]
-    assert "q00: PyFlink took no longer" in result.table()
+    assert "q00: PyFlink took no longer for the larger input in 3 of 3 rounds" in result.table()
     assert "q01: DIFFERS: 1 row" in result.table() and result.rows[0]["variant"] == "heap"
 
 
 def test_a_query_that_only_the_peer_runs_misses_the_goal() -> None:
-    found = {"q00": {"penstock": Measured(error="refused"), "spark": Measured(5.0, 1, 1)}}
-    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 1, 60))
+    found = {"q00": {"penstock": Measured(error="refused"), "spark": _ran(5.0)}}
+    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
     assert result.figure == 0 and not result.met
 
 
 def test_a_peer_that_runs_nothing_proves_nothing() -> None:
-    found = {"q00": {"penstock": Measured(5.0, 1, 1), "spark": Measured(error="no")}}
-    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 1, 60))
+    found = {"q00": {"penstock": _ran(5.0), "spark": Measured(error="no")}}
+    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
     assert math.isnan(result.figure) and not result.met
+
+
+class Told:
+    """A system whose runs take as long as they are told; None fails."""
+
+    name, format, goal = "Told", "parquet", 1.0
+
+    def __init__(self, **seconds: float | None) -> None:
+        self.seconds, self.asked = seconds, list[str]()
+
+    def variants(self, query: str) -> list[str]:
+        return ["slow", "quick"]
+
+    def run(self, query: str, files: Files, variant: str, answer: object, *, timeout_s: float) -> Watched:
+        assert isinstance(files, int)  # the size: see below
+        self.asked.append(f"{variant} {files}")
+        seconds = self.seconds[variant]
+        if seconds is None:
+            raise PeerFailedError("out of luck")
+        return Watched({"seconds": seconds * files}, 1.0, 1.0)
+
+
+def test_the_fastest_variant_is_found_in_the_first_round_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Inputs, "files", lambda self, system, size: size)
+    monkeypatch.setattr("bench.nexmark.rounds.Penstock", lambda: Told(slow=1.0, quick=0.5))
+    monkeypatch.setattr("bench.nexmark.rounds._our_answer", lambda *given: None)
+    inputs, peer = Inputs(10, 100, 10, 60), Told(slow=2.0, quick=1.0)
+    first = run_round("q00", 0, {"told": peer}, inputs, {})  # type: ignore[dict-item]
+    assert peer.asked == ["slow 10", "quick 10", "quick 100"]
+    assert first["told"].rate == 1.0 and first["penstock"].rate == 2.0 and first["told"].answer
+    again = run_round("q00", 1, {"told": peer}, inputs, first)  # type: ignore[dict-item]
+    assert peer.asked[3:] == ["quick 10", "quick 100"] and len(again["told"].rounds) == 2
+    peer.seconds = {"quick": None}
+    third = run_round("q00", 2, {"told": peer}, inputs, again)  # type: ignore[dict-item]
+    assert third["told"].failures == ["out of luck"] and third["told"].rate == 1.0
+    never = run_round("q00", 0, {"told": Told(slow=None, quick=None)}, inputs, {})  # type: ignore[dict-item]
+    assert never["told"].error == "out of luck" and not never["told"].ran
 
 
 def test_memory_and_time_of_descendants_are_counted() -> None:
@@ -167,15 +214,17 @@ def test_errors_and_endless_runs_are_told_in_one_line() -> None:
 
 
 def test_measurements_are_kept_and_found_again_for_the_same_sizes(tmp_path: Path) -> None:
-    inputs = Inputs(small=1, large=10, group=5, repeats=1, timeout_s=9)
-    kept = Kept.of(inputs, resume=False, folder=tmp_path)
-    kept.add("q01", {"penstock": Measured(rate=5.0, peak_mb=1.0, cpu_s=0.5, variant="heap")})
-    kept.add("q02", {"penstock": Measured(error="it cannot")})
-    again = Kept.of(inputs, resume=True, folder=tmp_path)
-    assert again.queries["q01"] == kept.queries["q01"] and not again.queries["q02"]["penstock"].ran
-    assert again.notes() == []
-    again.commits["q01"] = "0123abc"
-    assert [note for note in again.notes() if "0123abc" in note] == ["commit 0123abc: q01"]
-    larger = Inputs(small=1, large=11, group=5, repeats=1, timeout_s=9)
-    assert not Kept.of(larger, resume=True, folder=tmp_path).queries
-    assert not Kept.of(inputs, resume=False, folder=tmp_path).queries
+    inputs = Inputs(small=1, large=10, group=5, timeout_s=9)
+    kept = Kept.of(inputs, folder=tmp_path)
+    assert kept.rounds("q01", ["penstock"]) == 0
+    kept.add("q01", {"penstock": Measured([Round(5.0, 1.0, 0.5, commit="0123abc")], "heap", failures=["no"])})
+    kept.add("q02", {"penstock": Measured(error="it cannot"), "flink": _ran(1.0)})
+    again = Kept.of(inputs, folder=tmp_path)
+    assert again.queries == kept.queries
+    assert again.rounds("q01", ["penstock"]) == 2  # one of them failed
+    assert again.rounds("q02", ["penstock", "flink"]) == 1  # who cannot is not waited for
+    assert again.rounds("q02", ["penstock", "spark"]) == 0
+    assert again.notes(["q01", "q02"]) == ["commit 0123abc: q01 (1)"]
+    larger = Inputs(small=1, large=11, group=5, timeout_s=9)
+    assert not Kept.of(larger, folder=tmp_path).queries
+    assert list(Kept.of(inputs, forgotten=["q01"], folder=tmp_path).queries) == ["q02"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -20,7 +19,6 @@ from penstock.circuit.keyed import DELETE, INSERT, UPSERT
 from penstock.errors import InputError, PenstockError, PipelineError, RowConflict
 from penstock.pipeline.contents import (
     ChangeFormat,
-    arrow_of,
     as_change_feed,
     consolidated,
     expanded,
@@ -32,15 +30,15 @@ from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.ingest import to_batch, to_keys
 from penstock.pipeline.loop import Loop
 from penstock.pipeline.pushes import Pushes
-from penstock.pipeline.reports import Status, StepReport, Verification, VerifyReport
+from penstock.pipeline.relations import Relations
+from penstock.pipeline.reports import Status, StepReport, Verification
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.tables import TableSchema
-from penstock.pipeline.verify import batch_session, batch_views, difference_of, readers_of
+from penstock.pipeline.verify import batch_session, verified
 from penstock.schedule.change_log import STEP_COLUMN
 from penstock.schedule.files import FileInput, Wanted
 from penstock.schedule.state import open_segment
 from penstock.sql import Catalog, ViewDefinition
-from penstock.sql.catalog import Relation
 from penstock.sql.session import active_session_kept
 from penstock.zset import WEIGHT_COLUMN
 
@@ -65,10 +63,9 @@ class Run:
         describe: Callable[[], dict[str, object]],
         on_close: Callable[[], None],
     ) -> None:
-        self._spark, self._catalog, self._settings = spark, catalog, settings
+        self._spark, self._relations, self._settings = spark, Relations(catalog), settings
         self._coordinator, self._functions = coordinator, tuple(functions)
         self._describe, self._on_close = describe, on_close
-        self._tables = {table.name: TableSchema.of(table) for table in catalog.tables.values()}
         self._pushes = Pushes(coordinator.store.seed)
         self._lock = threading.RLock()
         self._errors: list[PenstockError] = []
@@ -79,13 +76,13 @@ class Run:
 
     def insert(self, table: str, rows: object) -> int:
         """Adds rows to a table; returns how many. In a keyed table the keys must be new."""
-        schema = self._table(table)
+        schema = self._relations.table(table)
         batch = to_batch(schema, rows, timezone=self._timezone)
         return self._push(schema, batch, INSERT if schema.keyed else 1)
 
     def upsert(self, table: str, rows: object) -> int:
         """Adds rows to a keyed table, replacing those with the same key; returns how many."""
-        schema = self._table(table)
+        schema = self._relations.table(table)
         if not schema.keyed:
             raise InputError(
                 schema.name, "the table has no primary key, so nothing can be replaced; use insert"
@@ -95,7 +92,7 @@ class Run:
     def delete(self, table: str, rows: object) -> int:
         """Deletes by key from a keyed table (absent keys are ignored and counted), or whole rows, which must
         be there, from a keyless one. Returns how many were asked for."""
-        schema = self._table(table)
+        schema = self._relations.table(table)
         if schema.append_only:
             raise InputError(schema.name, "the table is append-only: nothing can be deleted from it")
         if not schema.keyed:
@@ -115,7 +112,7 @@ class Run:
         of the file are not read, nor, of a table that does not keep its rows, are those that no view uses.
         What does not fit the table is refused as pushed rows are: columns and their types here, values by the
         step."""
-        schema = self._table(table)
+        schema = self._relations.table(table)
         self._check_open()
         wanted = Wanted(schema.name, StructType(list(schema.fields)), schema.primary_key, self._timezone)
         file = FileInput.of(Path(path), wanted, UPSERT)
@@ -211,14 +208,7 @@ class Run:
         """The rows of a table or view as an Arrow table, in the view's order if it has one."""
         with self._lock:
             self._check_open()
-            relation = self._relation(name)
-            if not self._keeps_rows(relation):
-                what, advice = (
-                    ("table", "read a view over it")
-                    if relation.name in self._tables
-                    else ("view", "follow its changes")
-                )
-                raise PipelineError(f"{what} {relation.name} does not keep its rows; {advice}")
+            relation = self._relations.readable(name)
             zset = consolidated(self._coordinator.read(relation.name), self._coordinator.store.seed)
         table = expanded(zset, relation.schema.names)
         return sorted_by(table, relation.order_by) if isinstance(relation, ViewDefinition) else table
@@ -226,7 +216,7 @@ class Run:
     def view(self, name: str) -> DataFrame:
         """The rows of a table or view as a Spark DataFrame."""
         with active_session_kept(self._spark):
-            return frame_of(self._spark, self.read(name), self._relation(name).schema)
+            return frame_of(self._spark, self.read(name), self._relations.stored(name).schema)
 
     def changes(self, view: str, since: int = -1, *, format: ChangeFormat = "weights") -> pa.Table:
         """The changes of a view in the steps after ``since``.
@@ -238,7 +228,7 @@ class Run:
         """
         with self._lock:
             self._check_open()
-            relation = self._stored_view(view)
+            relation = self._relations.stored_view(view)
             stored = self._stored_changes(relation.name, since)
             recent = self._coordinator.recent_changes(relation.name, since)
             times = dict(self._coordinator.times)
@@ -264,30 +254,10 @@ class Run:
         that do not keep their rows cannot be recomputed, and views that do not keep their own cannot be
         compared: of all they are left out and named in ``unchecked``, and asking for one is an error."""
         with self._lock, active_session_kept(self._spark):
-            passing = [name for name in self._tables if not self._tables[name].keeps_rows]
-            gone = readers_of(self._catalog, passing)
-            views = [v for v in self._catalog.views.values() if v.materialized]
-            checked = [view for view in views if view.keeps_rows and view.name not in gone]
-            unchecked = tuple(view.name for view in views if view not in checked)
-            if name is not None:
-                checked, unchecked = [self._stored_view(name)], ()
-                if checked[0].name in gone:
-                    raise PipelineError(
-                        f"view {checked[0].name} cannot be computed from scratch: it reads rows that are not "
-                        f"kept (of {', '.join(passing)})"
-                    )
             session = batch_session(self._spark, self._settings, self._functions)
             # Beside the state, where all executors can read; state in memory has them all in one process.
             storage = Path(str(self._describe()["storage"]))
-            beside = storage if storage.is_dir() else None
-            with tempfile.TemporaryDirectory(prefix="verify-", dir=beside) as folder:
-                frames = batch_views(session, self._catalog, self.read, Path(folder), without=gone)
-                reports = []
-                for view in checked:
-                    ours, theirs = self.read(view.name), arrow_of(frames[view.name])
-                    found = difference_of(ours, theirs)
-                    reports.append(VerifyReport(view.name, not found, ours.num_rows, theirs.num_rows, found))
-            return Verification(reports, unchecked)
+            return verified(session, self._relations, self.read, storage if storage.is_dir() else None, name)
 
     def status(self) -> Status:
         """Where the pipeline stands."""
@@ -300,8 +270,8 @@ class Run:
             version=coordinator.store.version,
             phase="stepping by hand" if self._loop is None else self._loop.phase.value,
             restarts=coordinator.restarts,
-            tables=tuple(self._catalog.tables),
-            views=tuple(self._catalog.views),
+            tables=tuple(self._relations.catalog.tables),
+            views=tuple(self._relations.catalog.views),
             arrangements=len(body["arrangements"]),
             stored_rows=sum(sizes),
             **self._describe(),  # type: ignore[arg-type] # name, storage, workers, mode: see Pipeline
@@ -348,8 +318,6 @@ class Run:
         else:
             self.kill()
 
-    # ---- names ------------------------------------------------------------------------------------
-
     @property
     def _timezone(self) -> str:
         return self._settings["spark.sql.session.timeZone"]
@@ -357,29 +325,3 @@ class Run:
     def _check_open(self) -> None:
         if self._closed:
             raise PipelineError("this run is closed; call run() on the pipeline for a new one")
-
-    def _table(self, name: str) -> TableSchema:
-        relation = self._catalog.find(name)
-        if relation is None or relation.name not in self._tables:
-            raise PipelineError(f"there is no table {name}; there is: {', '.join(self._tables) or 'none'}")
-        return self._tables[relation.name]
-
-    def _keeps_rows(self, relation: Relation) -> bool:
-        if isinstance(relation, ViewDefinition):
-            return relation.keeps_rows
-        return self._tables[relation.name].keeps_rows
-
-    def _relation(self, name: str) -> Relation:
-        relation = self._catalog.find(name)
-        if relation is not None and relation.name in self._tables:
-            return relation
-        return self._stored_view(name)
-
-    def _stored_view(self, name: str) -> ViewDefinition:
-        relation = self._catalog.find(name)
-        if isinstance(relation, ViewDefinition) and relation.materialized:
-            return relation
-        if isinstance(relation, ViewDefinition):
-            raise PipelineError(f"view {name} is not stored; make it a MATERIALIZED VIEW to read it")
-        stored = [v.name for v in self._catalog.views.values() if v.materialized]
-        raise PipelineError(f"there is no view {name}; there is: {', '.join(stored) or 'none'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.errors import PipelineError
 from penstock.pipeline.compare import difference
-from penstock.pipeline.contents import frame_of
+from penstock.pipeline.contents import arrow_of, frame_of
+from penstock.pipeline.relations import Relations
+from penstock.pipeline.reports import Verification, VerifyReport
 from penstock.sql import Catalog, Tables, register_functions
 
-__all__ = ["batch_session", "batch_views", "difference_of", "readers_of"]
+__all__ = ["batch_session", "batch_views", "difference_of", "readers_of", "verified"]
 
 
 def batch_session(
@@ -25,6 +29,36 @@ def batch_session(
         session.conf.set(key, value)
     register_functions(session, functions)
     return session
+
+
+def verified(
+    session: SparkSession,
+    relations: Relations,
+    read: Callable[[str], pa.Table],
+    beside: Path | None,
+    name: str | None,
+) -> Verification:
+    """Computes a view (or all that can be) in ``session`` over what ``read`` finds in the tables, and
+    compares. Large tables are written into a folder ``beside`` the state."""
+    gone = readers_of(relations.catalog, relations.passing)
+    views = relations.stored_views
+    checked = [view for view in views if view.keeps_rows and view.name not in gone]
+    unchecked = tuple(view.name for view in views if view not in checked)
+    if name is not None:
+        checked, unchecked = [relations.stored_view(name)], ()
+        if checked[0].name in gone:
+            raise PipelineError(
+                f"view {checked[0].name} cannot be computed from scratch: it reads rows that are not "
+                f"kept (of {', '.join(relations.passing)})"
+            )
+    reports = []
+    with tempfile.TemporaryDirectory(prefix="verify-", dir=beside) as folder:
+        frames = batch_views(session, relations.catalog, read, Path(folder), without=gone)
+        for view in checked:
+            ours, theirs = read(view.name), arrow_of(frames[view.name])
+            found = difference_of(ours, theirs)
+            reports.append(VerifyReport(view.name, not found, ours.num_rows, theirs.num_rows, found))
+    return Verification(reports, unchecked)
 
 
 def readers_of(catalog: Catalog, tables: Collection[str]) -> set[str]:
