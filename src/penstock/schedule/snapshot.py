@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.schedule.memory import is_short_of_memory
+from penstock.schedule.occupancy import Occupancy
 from penstock.storage import Backend, Segment, SegmentWriter
 from penstock.trace import SMALLEST, Batch, BatchRef, Held, pack
 from penstock.trace.spine import LARGE
@@ -40,45 +41,59 @@ class Snapshot:
     changes: Mapping[str, Sequence[pa.RecordBatch]]
     packed: Mapping[str, bool] | None = None
     """If large batches are to be packed: for which arrangements with their words."""
+    sparse: frozenset[str] = frozenset()
+    """Segments whose batches are to be written again."""
+    occupancy: Occupancy = field(default_factory=Occupancy)
+    """Is told what was written."""
 
     def write(self) -> dict[str, Any]:
-        """Writes all batches that live in memory only, and the changes, as one segment.
+        """Writes all batches that live in memory only, or in a sparse segment, as one segment, and changes as
+        another: they are named for as long as they are told, which must not keep batches.
 
-        Returns where everything lies, in the form of the manifest. The name of the segment is new whatever
+        Returns where everything lies, in the form of the manifest. The names of segments are new whatever
         happened before: an attempt that is not committed leaves an orphan, never damage.
         """
-        name = f"segments/{self.version:010d}-w{self.worker:04d}-{uuid.uuid4().hex[:12]}.seg"
-        writer = SegmentWriter(self.backend, name)
-        places = {
-            slot: [held.ref or self._add(writer, slot, held) for held in batches]
+        writer, changed = self._writer(), self._write_changes()
+        fresh = {
+            held: self._add(writer, slot, held)
             for slot, batches in self.arrangements.items()
+            for held in batches
+            if held.ref is None or held.ref.segment in self.sparse
         }
-        changed: dict[str, dict[str, Any]] = {}
-        for view, parts in self.changes.items():
-            entry = writer.add("changes", {"view": view}, joined(parts))
-            changed[view] = {"segment": name, "entry": entry}
         if writer.entries:
             writer.finish()
-        fresh = [
-            (held, place)
-            for slot, batches in self.arrangements.items()
-            for held, place in zip(batches, places[slot], strict=True)
-            if held.ref is None
-        ]
-        for held, place in fresh:
-            held.ref = place
+        for held, (place, stored) in fresh.items():
+            held.ref, held.stored = place, stored
+            self.occupancy.note(writer.name, stored)
         if is_short_of_memory():
-            self._map(name, fresh)
+            self._map(writer.name, fresh)
         return {
             "worker": self.worker,
-            "arrangements": {slot: [place.to_json() for place in found] for slot, found in places.items()},
+            "arrangements": {
+                slot: [held.ref.to_json() for held in batches if held.ref is not None]
+                for slot, batches in self.arrangements.items()
+            },
             "changes": changed,
             "sizes": {slot: _size(batches) for slot, batches in self.arrangements.items()},
         }
 
-    def _map(self, name: str, fresh: Sequence[tuple[Held, BatchRef]]) -> None:
+    def _writer(self) -> SegmentWriter:
+        name = f"segments/{self.version:010d}-w{self.worker:04d}-{uuid.uuid4().hex[:12]}.seg"
+        return SegmentWriter(self.backend, name)
+
+    def _write_changes(self) -> dict[str, dict[str, Any]]:
+        writer = self._writer()
+        changed: dict[str, dict[str, Any]] = {}
+        for view, parts in self.changes.items():
+            entry = writer.add("changes", {"view": view}, joined(parts))
+            changed[view] = {"segment": writer.name, "entry": entry}
+        if changed:
+            writer.finish()
+        return changed
+
+    def _map(self, name: str, fresh: Mapping[Held, tuple[BatchRef, int]]) -> None:
         """Large batches are to be used where they were written, so that their memory can be freed."""
-        large = [(held, place.entry) for held, place in fresh if len(held.batch) >= LARGE]
+        large = [(held, place.entry) for held, (place, _) in fresh.items() if len(held.batch) >= LARGE]
         if not large:
             return
         segment = Segment.open(self.backend, name)
@@ -87,14 +102,16 @@ class Snapshot:
                 mapped = Batch.from_arrow(segment.read(entry), ordered=held.batch.ordered)
                 held.mapped = replace(mapped, directory=held.batch.directory)
 
-    def _add(self, writer: SegmentWriter, slot: str, held: Held) -> BatchRef:
+    def _add(self, writer: SegmentWriter, slot: str, held: Held) -> tuple[BatchRef, int]:
+        """Puts a batch into a segment; where it lies then, and in how many bytes."""
         batch, meta = held.batch, {"arrangement": slot, "ordered": held.batch.ordered or ""}
+        before = writer.size
         if self.packed is not None and len(batch) >= SMALLEST:
             block = pack(batch, with_words=self.packed[slot])
             entry = writer.add(PACKED, {**meta, "rows": len(batch)}, block)
         else:
             entry = writer.add("batch", meta, batch.to_arrow())
-        return BatchRef(writer.name, entry, 0, len(batch))
+        return BatchRef(writer.name, entry, 0, len(batch)), writer.size - before
 
 
 def joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -10,9 +10,10 @@ cached in the process by name (they are immutable), so reopening the next versio
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +21,9 @@ import pyarrow as pa
 from penstock.circuit.layout import Layout
 from penstock.circuit.operator import Operator
 from penstock.errors import CorruptionError
+from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.snapshot import PACKED, Snapshot
-from penstock.storage import Backend, Segment
+from penstock.storage import Backend, Entry, Segment
 from penstock.trace import Batch, BatchRef, Spine, unpack
 from penstock.trace.order import Ordered
 from penstock.zset import HashSeed
@@ -67,6 +69,8 @@ class Arrangements:
         self._stored, self._seed, self._compact = stored, seed, compact
         self._merger = merger
         self._spines: dict[str, Spine] = {}
+        self._occupancy = Occupancy()
+        self._looked_into = False
 
     def spine(self, slot: str) -> Spine:
         """The arrangement's spine, opened on first use."""
@@ -81,10 +85,12 @@ class Arrangements:
         """Adds this worker's slices of a stored batch."""
         segment = open_segment(self._backend, ref.segment)
         whole = self._unpacked(segment, slot, ref.entry)
-        batch = whole.slice(ref.start, ref.stop)
+        batch, length = whole.slice(ref.start, ref.stop), segment.entries[ref.entry].length
         for start, stop in self._layout.slices(self._worker, batch):
             place = BatchRef(ref.segment, ref.entry, ref.start + start, ref.start + stop)
-            spine.load(batch.slice(start, stop), place)
+            stored = length * (stop - start) // max(1, len(whole))
+            self._occupancy.note(ref.segment, stored)
+            spine.load(batch.slice(start, stop), place, stored)
 
     def _unpacked(self, segment: Segment, slot: str, number: int) -> Batch:
         entry, block = segment.entries[number], segment.read(number)
@@ -120,4 +126,30 @@ class Arrangements:
         """The batches of ``slots`` as they are now, and ``changes``, to be written."""
         held = {slot: self.spine(slot).held for slot in slots}
         packed = {slot: self._owners[slot].words is None for slot in held} if self._compact else None
-        return Snapshot(self._backend, self._worker, version, held, changes, packed)
+        sparse: frozenset[str] = frozenset()
+        if held.keys() == self._owners.keys():  # or it is not known what else is in use
+            self._look_into_segments()
+            sparse = self._occupancy.sparse(chain.from_iterable(held.values()))
+        return Snapshot(
+            *(self._backend, self._worker, version, held, changes, packed),
+            sparse=sparse,
+            occupancy=self._occupancy,
+        )
+
+    def _look_into_segments(self) -> None:
+        """Once: a segment of the manifest may hold more than all workers were to use of it."""
+        if self._looked_into:
+            return
+        self._looked_into = True
+        used: Counter[str] = Counter()
+        for ref in chain.from_iterable(self._stored.values()):
+            entry = open_segment(self._backend, ref["segment"]).entries[ref["entry"]]
+            used[ref["segment"]] += entry.length * (ref["stop"] - ref["start"]) // _rows(entry)
+        for name, size in used.items():
+            whole = sum(entry.length for entry in open_segment(self._backend, name).entries)
+            self._occupancy.stretch(name, whole / max(1, size))
+
+
+def _rows(entry: Entry) -> int:
+    """How many rows a batch has; packed ones stand in fewer."""
+    return max(1, int(str(entry.meta.get("rows", entry.rows))))

@@ -8,10 +8,10 @@ Invariant: every byte of the file is under some CRC32C, and everything starts at
 batch read is a view of the mapping. The footer tells what each block held, so damage is reported in those
 terms.
 
-A worker writes one segment per commit with the new batches of all its operators: two syncs whatever the
-number of batches. Writing copies nothing; memory is that of the batches added, which are held until
-``finish``. Opening reads header, footer and trailer; a block is read and checked the first time it is
-asked for.
+A worker writes one segment per commit with the new batches of all its operators, and one with the changes of
+its views: two syncs each, whatever the number of batches. Writing copies nothing; memory is that of the
+batches added, which are held until ``finish``. Opening reads header, footer and trailer; a block is read and
+checked the first time it is asked for.
 """
 
 from __future__ import annotations

@@ -69,11 +69,12 @@ class BatchRef:
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A batch of a spine, and where it is stored once it is. ``mapped`` is the same batch in the mapped file,
-    which is to take its place: its memory is the system's to take back."""
+    """A batch of a spine, and where it is stored once it is, in how many bytes. ``mapped`` is the same batch
+    in the mapped file, which is to take its place: its memory is the system's to take back."""
 
     batch: Batch
     ref: BatchRef | None = None
+    stored: int = 0
     mapped: Batch | None = None
 
 
@@ -107,11 +108,11 @@ class Spine:
         """Stored rows, an upper bound of the rows of the arrangement (batches may cancel out)."""
         return sum(map(len, self._batches))
 
-    def load(self, batch: Batch, ref: BatchRef) -> None:
-        """Adds a batch that a segment holds, at its place by size."""
+    def load(self, batch: Batch, ref: BatchRef, stored: int = 0) -> None:
+        """Adds a batch that a segment holds in ``stored`` bytes, at its place by size."""
         if len(batch):
             place = bisect_right(self._held, -len(batch), key=lambda other: -len(other.batch))
-            self._held.insert(place, Held(batch, ref))
+            self._held.insert(place, Held(batch, ref, stored))
             self._changed()
 
     def insert(self, batch: Batch) -> None:
