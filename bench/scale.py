@@ -38,14 +38,12 @@ GROUPS = 100_000
 GOAL = 1.6
 MINUTES = 3.0
 
-# Reading a table waits until a worker has done all that it was told before.
-_REST = "CREATE TABLE rest (id INT PRIMARY KEY);"
 SCRIPTS = {
-    "grouped": f"""{_REST}
+    "grouped": """
 CREATE TABLE events (k BIGINT, amount BIGINT) TBLPROPERTIES ('appendOnly' = 'true');
 CREATE MATERIALIZED VIEW totals AS SELECT k, sum(amount) AS total, count(*) AS n FROM events GROUP BY k;
 """,
-    "join": f"""{_REST}
+    "join": """
 CREATE TABLE customers (id BIGINT PRIMARY KEY, region BIGINT);
 CREATE TABLE events (id BIGINT PRIMARY KEY, k BIGINT, amount BIGINT);
 CREATE MATERIALIZED VIEW totals AS
@@ -127,7 +125,7 @@ def _step(run: ps.Run, path: Path) -> tuple[float, float]:
     started = time.perf_counter()
     run.load("events", path)
     report = run.step()
-    run.read("rest")
+    run.settle()  # what workers do in passing is part of it, and must not disturb the next pipeline's turn
     return time.perf_counter() - started, report.duration_ms["exchange"] / 1e3
 
 
