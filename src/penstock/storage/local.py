@@ -25,6 +25,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.errors import StorageError
+from penstock.storage.direct import SMALLEST, write_direct
 from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
 
 __all__ = ["LocalAppender", "LocalBackend"]
@@ -56,9 +57,7 @@ class LocalBackend:
             self._settle(path.parent)
             temporary = self._temporary(path)
             try:
-                with io.FileIO(temporary, "x") as file:
-                    _write_all(file.fileno(), parts)
-                    os.fsync(file.fileno())
+                _write_file(temporary, [buffer for buffer in map(to_buffer, parts) if buffer.size])
                 try:
                     os.link(temporary, path)
                 except FileExistsError:
@@ -216,6 +215,15 @@ def _named(name: str, what: str) -> Iterator[None]:
         raise StorageError(f"{name} {what}: it does not exist") from error
     except OSError as error:
         raise StorageError(f"{name} {what}: {error}") from error
+
+
+def _write_file(path: Path, parts: list[pa.Buffer]) -> None:
+    """Make a new file, synced."""
+    if sum(part.size for part in parts) >= SMALLEST and write_direct(path, parts):
+        return
+    with io.FileIO(path, "x") as file:
+        _write_all(file.fileno(), parts)
+        os.fsync(file.fileno())
 
 
 def _write_all(fd: int, parts: Sequence[Part]) -> int:
