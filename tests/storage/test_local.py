@@ -255,3 +255,61 @@ def test_a_folder_that_cannot_be_read_is_not_an_empty_one(
     monkeypatch.setattr(os, "scandir", denied)
     with pytest.raises(StorageError, match="cannot be listed"):
         backend.list("manifest/")
+
+
+@pytest.fixture
+def all_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of every size are written past the system's cache."""
+    monkeypatch.setattr(local, "SMALLEST", 0)
+
+
+@pytest.mark.usefixtures("all_directly")
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, (4 << 20) - 1, 4 << 20, (8 << 20) + 5])
+def test_what_is_written_past_the_cache_is_what_is_read(tmp_path: Path, size: int) -> None:
+    content = (b"0123456789abcdef" * (size // 16 + 1))[:size]
+    backend = LocalBackend(tmp_path)
+    backend.write_new("a", [content[: size // 3], b"", content[size // 3 :]])
+    assert bytes(backend.open("a")) == content
+
+
+@pytest.mark.usefixtures("all_directly")
+def test_a_disk_that_takes_blocks_one_by_one_gets_them_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.writev
+    monkeypatch.setattr(os, "writev", lambda fd, parts: real(fd, [memoryview(parts[0])[:4096]]))
+    backend = LocalBackend(tmp_path)
+    backend.write_new("a", [bytes(range(256)) * 100])
+    assert bytes(backend.open("a")) == bytes(range(256)) * 100
+
+
+@pytest.mark.usefixtures("all_directly")
+@pytest.mark.parametrize("call", ["open", "writev"])
+def test_a_file_system_that_knows_only_the_cache_is_written_to_through_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    real, refused = getattr(os, call), []
+
+    def once(*arguments: object, **named: object) -> object:
+        direct = call == "writev" or bool(int(str(arguments[1])) & os.O_DIRECT)
+        if direct and not refused:
+            refused.append(call)
+            raise OSError(errno.EINVAL, "not here")
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(os, call, once)
+    backend = LocalBackend(tmp_path)
+    backend.write_new("a", [b"content"])
+    assert refused and bytes(backend.open("a")) == b"content"
+
+
+@pytest.mark.usefixtures("all_directly")
+def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(fd: int, parts: list[object]) -> int:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(os, "writev", full)
+    backend = LocalBackend(tmp_path)
+    with pytest.raises(StorageError, match="no room"):
+        backend.write_new("a", [b"content"])
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -24,6 +24,7 @@ from penstock.sql.plan import (
     Project,
     Repeat,
     Scan,
+    SessionParts,
     Sessions,
     SingleRow,
     SortKey,
@@ -156,10 +157,10 @@ def _window(plan: Window, types: bool) -> str:
     return f"Window [{keys}] by [{order_text(plan.order, types)}] [{calls}]"
 
 
-def _sessions(plan: Sessions, types: bool) -> str:
+def _sessions(plan: Sessions | SessionParts, types: bool) -> str:
     keys = ", ".join(expression_text(key, types) for key in plan.keys)
     start, end = expression_text(plan.start, types), expression_text(plan.end, types)
-    return f"Sessions [{keys}] from {start} to {end}"
+    return f"{type(plan).__name__} [{keys}] from {start} to {end}"
 
 
 def _generate(plan: Generate, types: bool) -> str:
@@ -195,4 +196,5 @@ _DESCRIPTIONS: dict[type[Plan], tuple[_Describe, _Children]] = {
     Repeat: (_repeat, lambda p: (p.child,)),
     Window: (_window, lambda p: (p.child,)),
     Sessions: (_sessions, lambda p: (p.child,)),
+    SessionParts: (_sessions, lambda p: (p.child,)),
 }

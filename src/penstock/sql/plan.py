@@ -26,6 +26,7 @@ __all__ = [
     "Project",
     "Repeat",
     "Scan",
+    "SessionParts",
     "Sessions",
     "SingleRow",
     "SortKey",
@@ -221,6 +222,19 @@ class Sessions(Plan):
     keys: tuple[Expr, ...]
     start: Expr
     end: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SessionParts(Plan):
+    """Rows that touch as in :class:`Sessions`, as far as they come together, put together: one row with the
+    weight of all of them. Output: the keys, the first start, the last end, then the largest (or, where the
+    flag is not set, the smallest) of each of ``extremes``. The planner makes it, over rows that never go."""
+
+    child: Plan
+    keys: tuple[Expr, ...]
+    start: Expr
+    end: Expr
+    extremes: tuple[tuple[Expr, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)

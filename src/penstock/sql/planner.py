@@ -38,6 +38,7 @@ COMPILERS: Mapping[type[p.Plan], Callable[[PlannerScope, Any], Stream]] = {
     p.Repeat: generators.repeat,
     p.Window: windows.window,
     p.Sessions: sessions.sessions,
+    p.SessionParts: sessions.session_parts,
 }
 
 

@@ -74,3 +74,19 @@ SELECT sensor, n, label, EXISTS (SELECT 1 FROM lines AS l WHERE l.qty = r.n AND 
 FROM readings AS r
 WHERE NOT EXISTS (SELECT 1 FROM customers AS c WHERE c.tier = r.n AND c.name = r.label)
   AND r.n IN (SELECT n + 1 FROM readings)
+
+-- name: growing_sessions
+SELECT sensor, count(*) AS readings, min(at) AS since, max(at) AS last
+FROM readings GROUP BY sensor, session_window(at, '10 minutes')
+
+-- name: growing_sessions_with_extremes
+SELECT sensor, label, session_window.start AS since, session_window.end AS until, count(1) AS readings,
+  max(hash(n)) AS most, min(xxhash64(n)) AS least, max(coalesce(CAST(at AS DATE), DATE'1970-01-01')) AS day
+FROM readings WHERE at IS NOT NULL GROUP BY label, session_window(at, '2 hours'), sensor
+
+-- name: growing_sessions_of_all
+SELECT session_window, count(*) AS readings FROM readings GROUP BY session_window(at, '1 hour')
+
+-- name: growing_sessions_with_what_parts_cannot_tell
+SELECT sensor, count(label) AS labels, max(heat) AS hottest, count(*) AS readings
+FROM readings GROUP BY sensor, session_window(at, '10 minutes')

@@ -13,6 +13,7 @@ from penstock.circuit.operators.flat_map import FlatMap, Replicate
 from penstock.circuit.operators.index import Index
 from penstock.circuit.operators.join import Join
 from penstock.circuit.operators.partial_aggregate import PartialAggregate
+from penstock.circuit.operators.partial_sessions import Extreme, PartialSessions
 from penstock.circuit.operators.partial_top_k import PartialTopK
 from penstock.circuit.operators.passing_table import PassingTable
 from penstock.circuit.operators.passing_view import PassingView
@@ -38,11 +39,13 @@ __all__ = [
     "ConditionalSemiJoin",
     "Copy",
     "Distinct",
+    "Extreme",
     "Filter",
     "FlatMap",
     "Index",
     "Join",
     "PartialAggregate",
+    "PartialSessions",
     "PartialTopK",
     "PassingTable",
     "PassingView",

@@ -22,6 +22,7 @@ from penstock.expr.types import arrow_schema
 from penstock.sql import plan as p
 from penstock.sql.imported import conjunction
 from penstock.sql.planning.functions import GroupSpec, OrderedSpec, is_distinct, linear, specified
+from penstock.sql.planning.sessions import in_parts
 from penstock.sql.planning.stream import PlannerScope, Stream, column, is_spread_by, schema_of
 
 __all__ = ["aggregate"]
@@ -29,6 +30,7 @@ __all__ = ["aggregate"]
 
 def aggregate(scope: PlannerScope, plan: p.Aggregate) -> Stream:
     """GROUP BY with all its functions."""
+    plan = in_parts(scope, plan)
     feeds = _Feeds(scope, plan)
     places = [feeds.place(call) for call in plan.calls]
     width = len(plan.keys)
