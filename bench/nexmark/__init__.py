@@ -19,7 +19,7 @@ MINUTES = 300.0
 
 NOTES = (
     "q12 asks for processing time, an ever-changing clock: here it counts by event time",
-    "q13 asks for a lookup outside: here its side input is a table like any other",
+    "q13 asks for a lookup outside: here its side input is a static table",
 )
 CHECKED = 20_000
 

@@ -37,4 +37,4 @@ CREATE TABLE side_input (
   key BIGINT NOT NULL,
   value STRING NOT NULL,
   PRIMARY KEY (key)
-);
+) TBLPROPERTIES ('static' = 'true');

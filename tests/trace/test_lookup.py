@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.trace import Batch, build_batch, first, lookup, lookup_first, lookup_rows, lookup_sums
+from penstock.trace import (
+    Batch,
+    build_batch,
+    first,
+    lookup,
+    lookup_first,
+    lookup_repeated,
+    lookup_rows,
+    lookup_sums,
+)
 from penstock.zset.reference import canonical
 from tests.trace.reference import first_of, hashes, ordered_batch, rows_of, totals
 from tests.trace.samples import HIGHS, KINDS, LOWS, Entry, batch_of, entries
@@ -51,6 +60,31 @@ def test_lookup_sums_adds_every_component_over_all_batches(
         assert {name: column[i] for name, column in sums.items() if column[i]} == dict(
             total.sums if total else ()
         )
+
+
+@given(
+    parts=st.lists(entries, max_size=3),
+    order=st.lists(st.sampled_from(range(len(KEYS))), max_size=60),
+    alone=st.booleans(),
+)
+@settings(deadline=None, max_examples=50)
+def test_keys_that_come_again_and_again_find_what_they_find_one_by_one(
+    parts: list[list[Entry]], order: list[int], alone: bool
+) -> None:
+    """``alone``: at most one row of each key in a batch."""
+    if alone:
+        parts = [list({entry[:2]: entry for entry in rows}.values()) for rows in parts]
+    batches = [batch_of(rows, by_row=True) for rows in parts]
+    keys = hashes([KEYS[i] for i in order])
+
+    def found(matches: Iterator[lookup.Matches]) -> list[tuple[int, int, int]]:
+        return sorted(
+            (id(each.batch), probe, row)
+            for each in matches
+            for probe, row in zip(each.probe.tolist(), each.row.tolist(), strict=True)
+        )
+
+    assert found(lookup_repeated(batches, keys)) == found(lookup_rows(batches, keys))
 
 
 def test_lookups_of_nothing_and_in_nothing() -> None:

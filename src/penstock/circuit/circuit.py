@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from penstock.circuit.operator import Incremental, Operator
+from penstock.circuit.operator import Operator
 
 __all__ = ["Circuit", "CircuitBuilder", "Node"]
 
@@ -106,12 +106,14 @@ class CircuitBuilder:
         return self._nodes[node].operator
 
     def grows(self, node: int) -> bool:
-        """Whether a node's output never takes a row back, because no source below it does and every operator
-        on the way turns additions into additions."""
+        """Whether a node's output never takes a row back."""
         found = self._nodes[node]
-        if found.operator.info.incremental in (Incremental.LINEAR, Incremental.BILINEAR):
-            return all(map(self.grows, found.inputs))
-        return found.operator.grows
+        return found.operator.grows([self.grows(source) for source in found.inputs])
+
+    def stands(self, node: int) -> bool:
+        """Whether a node's output stands still, because it comes from tables alone that do."""
+        found = self._nodes[node]
+        return all(map(self.stands, found.inputs)) if found.inputs else found.operator.stands
 
     def build(self) -> Circuit:
         """The finished circuit."""

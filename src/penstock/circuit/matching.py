@@ -12,7 +12,7 @@ those that are left, each of which exists now or did before the step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +25,11 @@ from penstock.circuit.delta import Arranged
 from penstock.errors import EvaluationError
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
-from penstock.trace import Batch, lookup_rows
+from penstock.trace import Batch, lookup_repeated, lookup_rows
 from penstock.trace.batch import HIGH
 from penstock.zset import Hashes, gather, numbers
 
-__all__ = ["PairColumns", "Pairs", "changed_pairs", "keys_of", "too_many_rows"]
+__all__ = ["PairColumns", "Pairs", "changed_pairs", "keys_of", "looked_up", "too_many_rows"]
 
 Indices = NDArray[np.int64]
 
@@ -65,6 +65,7 @@ class PairColumns(Sequence[pa.Array]):
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
         self._left, self._right = numbers(pairs.left_rows), numbers(pairs.right_rows)
+        self._every = _is_every(pairs.left_rows, len(pairs.left))
         self._gathered: dict[int, pa.Array] = {}
 
     def __len__(self) -> int:
@@ -74,21 +75,41 @@ class PairColumns(Sequence[pa.Array]):
         if ordinal not in self._gathered:
             width = len(self._pairs.left.values)
             if ordinal < width:
-                column = gather(self._pairs.left.values[ordinal], self._left)
+                column = self._pairs.left.values[ordinal]
+                column = column if self._every else gather(column, self._left)
             else:
                 column = gather(self._pairs.right.values[ordinal - width], self._right)
             self._gathered[ordinal] = column
         return self._gathered[ordinal]
 
 
+def _is_every(rows: Indices, size: int) -> bool:
+    """Whether each of ``size`` rows is there once, in order."""
+    return len(rows) == size and size > 0 and bool((rows == np.arange(size)).all())
+
+
 def changed_pairs(left: Arranged, right: Arranged, condition: Expr | None) -> list[Pairs]:
     """The pairs that come or go in this step: equal keys, and ``condition`` holds (left columns first)."""
+    return _that_hold(lambda: _products(left, right), condition)
+
+
+def looked_up(left: Batch, keys: Hashes, right: Arranged, condition: Expr | None) -> list[Pairs]:
+    """The pairs of ``left``, in any order, with all that there is on the right after this step."""
+
+    def found() -> Iterator[Pairs]:
+        for match in lookup_repeated([*right.before, right.batch], keys):
+            yield Pairs(left, match.probe, match.batch, match.row)
+
+    return _that_hold(found, condition)
+
+
+def _that_hold(pairs: Callable[[], Iterator[Pairs]], condition: Expr | None) -> list[Pairs]:
     if condition is None:
-        return list(_products(left, right))
+        return list(pairs())
     try:
-        return _holding(_products(left, right), condition)
+        return _holding(pairs(), condition)
     except EvaluationError:
-        return _holding(_summed_up(list(_products(left, right))), condition)
+        return _holding(_summed_up(list(pairs())), condition)
 
 
 def keys_of(batch: Batch) -> Hashes:

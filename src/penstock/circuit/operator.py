@@ -108,9 +108,14 @@ class Operator(ABC):
         """Whether an opening step makes the operator say something even if no input does."""
         return False
 
+    def grows(self, inputs: Sequence[bool]) -> bool:
+        """Whether the output never takes a row back; ``inputs`` says it of each input. An operator that turns
+        additions into additions hands it on."""
+        return self.info.incremental in (Incremental.LINEAR, Incremental.BILINEAR) and all(inputs)
+
     @property
-    def grows(self) -> bool:
-        """Whether the output of a source never takes a row back."""
+    def stands(self) -> bool:
+        """Whether the output of a source does not change once rows of others have been joined with it."""
         return False
 
     @property

@@ -36,10 +36,11 @@ __all__ = [
 ]
 
 _CREATE = re.compile(
-    r"CREATE\s+TABLE\s+(\w+)\s*\((.*?)\)\s*(TBLPROPERTIES\s*\('appendOnly'\s*=\s*'true'\)\s*)?;",
+    r"CREATE\s+TABLE\s+(\w+)\s*\((.*?)\)\s*(?:TBLPROPERTIES\s*\(([^)]*)\)\s*)?;",
     re.IGNORECASE | re.DOTALL,
 )
 _KEY = re.compile(r",\s*PRIMARY\s+KEY\s*\(([^)]*)\)\s*$", re.IGNORECASE)
+_TRUE = re.compile(r"'(\w+)'\s*=\s*'true'", re.IGNORECASE)
 _HEADER = re.compile(r"^--\s*(name|approx|exact)\b:?\s*(.*)$")
 _WORD = re.compile(r"\w+")
 _INEXACT = re.compile(r"\b(sum|avg|mean)\s*\(", re.IGNORECASE)
@@ -64,20 +65,33 @@ class Query:
         return frozenset(_WORD.findall(self.sql))
 
 
-def table(name: str, columns: str, key: Iterable[str] = (), *, append_only: bool = False) -> TableSchema:
+def table(
+    name: str, columns: str, key: Iterable[str] = (), *, append_only: bool = False, static: bool = False
+) -> TableSchema:
     """A table from Spark DDL: ``table("t", "id BIGINT, name STRING", key=["id"])``."""
     schema = StructType.fromDDL(columns)
     assert isinstance(schema, StructType)
-    return TableSchema(name, schema, tuple(key), append_only)
+    return TableSchema(name, schema, tuple(key), append_only, static=static)
 
 
 def read_tables(text: str) -> list[TableSchema]:
     """The tables of a file's CREATE TABLE statements, in order."""
     found = []
-    for name, body, append_only in _CREATE.findall(_without_comments(text)):
+    for name, body, listed in _CREATE.findall(_without_comments(text)):
         key = _KEY.search(body)
         names = [part.strip() for part in key.group(1).split(",")] if key else []
-        found.append(table(name, body[: key.start()] if key else body, names, append_only=bool(append_only)))
+        properties = {each.lower() for each in _TRUE.findall(listed)}
+        unknown = properties - {"appendonly", "static"}
+        if unknown:
+            raise ValueError(f"table {name}: the oracle does not know the properties {', '.join(unknown)}")
+        columns = body[: key.start()] if key else body
+        found.append(
+            table(
+                *(name, columns, names),
+                append_only="appendonly" in properties,
+                static="static" in properties,
+            )
+        )
     if not found:
         raise ValueError("no CREATE TABLE name (…); in the file of tables")
     return found
@@ -96,6 +110,7 @@ def create_table(schema: TableSchema) -> str:
         columns.append(f"PRIMARY KEY ({', '.join(schema.primary_key)})")
     properties = ["'appendOnly' = 'true'"] if schema.append_only else []
     properties += [] if schema.keeps_rows else ["'keepRows' = 'false'"]
+    properties += ["'static' = 'true'"] if schema.static else []
     listed = f" TBLPROPERTIES ({', '.join(properties)})" if properties else ""
     return f"CREATE TABLE {schema.name} ({', '.join(columns)}){listed};"
 

@@ -21,6 +21,7 @@ from penstock.circuit.program import Program
 from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.reports import StepReport
+from penstock.pipeline.standing import StandingTables
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
 from penstock.pipeline.versions import Moment, Versions
@@ -57,6 +58,7 @@ class Coordinator:
         self._problem: PenstockError | None = None
         self.step = store.step
         self.times: dict[int, int] = dict(store.body["times"])
+        self.standing = StandingTables.of(program, store.body)
         self.restarts = 0
         self.metrics = Metrics.of(store.body["pipeline"], program)
         self._versions = Versions(
@@ -82,6 +84,7 @@ class Coordinator:
         """Workers at the newest version, arrangements that it lacks filled from the tables as they are there
         and made a version at once, then the logged steps."""
         self.step = self.store.step
+        self.standing = StandingTables.of(self.program, self.store.body)
         opening = sorted(set(self.program.slots) - set(self.store.body["arrangements"]))
         self.runtime.open({**self.store.body, "version": self.store.version, "opening": opening})
         if opening:
@@ -93,14 +96,15 @@ class Coordinator:
         for step, buffer in self.store.recorded(self.step):
             inputs = StepInput.from_buffer(buffer, self.program)
             self.runtime.step(step, inputs.messages(self.program, self.layout))
-            self._accept(step, inputs.at_us)
+            self._accept(step, inputs)
             if self.runtime.commits_every_step:
                 self._versions.make(self._moment())
 
-    def _accept(self, step: int, at_us: int) -> None:
+    def _accept(self, step: int, inputs: StepInput) -> None:
         self.runtime.accept()
         self.step = step
-        self.times[step] = at_us
+        self.times[step] = inputs.at_us
+        self.standing = self.standing.after(inputs.rows_by_table)
         self.times.pop(step - self._retained_steps, None)
 
     def _recover(self, loss: WorkerLost) -> None:
@@ -126,6 +130,7 @@ class Coordinator:
     def run_step(self, inputs: StepInput) -> StepReport:
         """One step. Raises what a worker raised on bad data; then the step did not happen."""
         started = time.perf_counter()
+        self.standing.check(inputs.rows_by_table)
         self._commit_what_is_left()
         messages = inputs.messages(self.program, self.layout)
         record: list[Part] = []
@@ -149,7 +154,7 @@ class Coordinator:
                 self.runtime.abort()
             raise
         try:
-            self._accept(step, inputs.at_us)
+            self._accept(step, inputs)
         except WorkerLost as loss:
             self._recover(loss)  # the step is in the log: it happens there
         logged = time.perf_counter()
@@ -179,7 +184,7 @@ class Coordinator:
     # ---- versions ---------------------------------------------------------------------------------
 
     def _moment(self) -> Moment:
-        return Moment(self.step, dict(self.times))
+        return Moment(self.step, dict(self.times), self.standing.moving)
 
     def _advance(self) -> None:
         """Goes on with the version in the making while the workers run a step, which must not fail for it."""

@@ -249,7 +249,9 @@ class Pipeline:
                 )
             else:
                 key = tuple(names.index(column) for column in table.primary_key)
-                planner.add_table(table.name, table.arrow_schema, key, relation.incarnation)
+                planner.add_table(
+                    table.name, table.arrow_schema, key, relation.incarnation, static=table.static
+                )
         return cut(planner.build())
 
     # ---- running ----------------------------------------------------------------------------------

@@ -114,6 +114,7 @@ class Run:
         step."""
         schema = self._relations.table(table)
         self._check_open()
+        self._coordinator.standing.check({schema.name: 1})
         wanted = Wanted(schema.name, StructType(list(schema.fields)), schema.primary_key, self._timezone)
         file = FileInput.of(Path(path), wanted, UPSERT)
         self._pushes.add_file(schema, file)
@@ -123,6 +124,7 @@ class Run:
 
     def _push(self, schema: TableSchema, batch: pa.RecordBatch, operation: int) -> int:
         self._check_open()
+        self._coordinator.standing.check({schema.name: batch.num_rows})
         self._pushes.add(schema, batch, operation)
         if self._loop is not None:
             self._loop.wake()

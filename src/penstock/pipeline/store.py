@@ -124,6 +124,7 @@ def _first_body(name: str) -> dict[str, Any]:
         "arrangements": {},
         "changes": {},
         "times": [],
+        "moving": False,
         "catalog": None,
         "layout": None,
         "metrics": None,

@@ -6,6 +6,9 @@ NULL, whatever the schema says about them, and the schema seen from outside says
 
 A keyless table may be append-only (``TBLPROPERTIES ('appendOnly' = 'true')``): it takes inserts, which costs
 least. One that is may also let its rows go once all views have seen them (``'keepRows' = 'false'``).
+
+A table may be static (``'static' = 'true'``): it is filled before the others and then stands still, so rows
+that are joined with it need not be kept.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ class TableSchema:
     primary_key: tuple[str, ...] = ()
     append_only: bool = False
     keeps_rows: bool = True
+    static: bool = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.primary_key if name not in self.schema.names]
@@ -43,6 +47,11 @@ class TableSchema:
             raise SqlError(
                 f"table {self.name}: an append-only table has no primary key (rows are never replaced); "
                 "leave out the key or the property appendOnly"
+            )
+        if self.append_only and self.static:
+            raise SqlError(
+                f"table {self.name}: a static table stands still, an append-only one goes on growing; "
+                "leave out one of the properties static and appendOnly"
             )
         if not self.keeps_rows and not self.append_only:
             raise SqlError(
@@ -56,7 +65,8 @@ class TableSchema:
         properties = {name.lower(): value.lower() for name, value in table.properties}
         append_only = properties.get("appendonly", "false") == "true"
         keeps_rows = properties.get("keeprows", "true") != "false"
-        return TableSchema(table.name, table.schema, table.primary_key, append_only, keeps_rows)
+        static = properties.get("static", "false") == "true"
+        return TableSchema(table.name, table.schema, table.primary_key, append_only, keeps_rows, static)
 
     @property
     def keyed(self) -> bool:

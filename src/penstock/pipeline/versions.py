@@ -29,10 +29,12 @@ __all__ = ["Moment", "Versions"]
 
 @dataclass(frozen=True)
 class Moment:
-    """What a version is made of: the last step in it, and when each step took place."""
+    """What a version is made of: the last step in it, when each step took place, and whether rows have come
+    to a table that is not static."""
 
     step: int
     times: Mapping[int, int]
+    moving: bool
 
 
 class Versions:
@@ -167,6 +169,7 @@ class Versions:
             "arrangements": arrangements,
             "changes": changes,
             "times": sorted((step, at) for step, at in moment.times.items() if step > oldest),
+            "moving": moment.moving,
             "catalog": self._catalog,
             "layout": layout,
             "metrics": self._metrics.to_json(),

@@ -58,9 +58,18 @@ class Planner:
         node = self.builder.add_table(name, table, incarnation)
         self._relations[name] = Stream(node, None)
 
-    def add_table(self, name: str, schema: pa.Schema, key: tuple[int, ...], incarnation: int = 0) -> None:
+    def add_table(
+        self,
+        name: str,
+        schema: pa.Schema,
+        key: tuple[int, ...],
+        incarnation: int = 0,
+        *,
+        static: bool = False,
+    ) -> None:
         """An input table; ``key`` are the positions of its primary key."""
-        node = self.builder.add_table(name, op.Table(schema, name, key), incarnation)
+        table = op.StaticTable if static else op.Table
+        node = self.builder.add_table(name, table(schema, name, key), incarnation)
         self._relations[name] = Stream(node, key or tuple(range(len(schema))))
 
     def add_view(self, name: str, plan: p.Plan, *, keeps_rows: bool = True) -> None:

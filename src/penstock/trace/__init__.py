@@ -3,7 +3,7 @@
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words, sum_of
 from penstock.trace.first import lookup_first
 from penstock.trace.heads import first_rows
-from penstock.trace.lookup import Matches, lookup_rows, lookup_sums
+from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
 from penstock.trace.packed import SMALLEST, KeyWords, pack, unpack
 from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
 from penstock.trace.spine import BatchRef, Held, Spine
@@ -24,6 +24,7 @@ __all__ = [
     "key_range",
     "lookup_first",
     "lookup_prefix",
+    "lookup_repeated",
     "lookup_rows",
     "lookup_sums",
     "merge_batches",

@@ -12,6 +12,7 @@ from penstock.circuit.operators.filter import Filter
 from penstock.circuit.operators.flat_map import FlatMap, Replicate
 from penstock.circuit.operators.index import Index
 from penstock.circuit.operators.join import Join
+from penstock.circuit.operators.lookup_join import LookupJoin
 from penstock.circuit.operators.partial_aggregate import PartialAggregate
 from penstock.circuit.operators.partial_sessions import Extreme, PartialSessions
 from penstock.circuit.operators.partial_top_k import PartialTopK
@@ -22,6 +23,7 @@ from penstock.circuit.operators.scatter import Copy, Scatter
 from penstock.circuit.operators.semi_join import SemiJoin, Wanted
 from penstock.circuit.operators.sessions import Sessions
 from penstock.circuit.operators.single_row import SingleRow
+from penstock.circuit.operators.static_table import StaticTable
 from penstock.circuit.operators.table import Table
 from penstock.circuit.operators.top_k import TopK
 from penstock.circuit.operators.union import Union
@@ -44,6 +46,7 @@ __all__ = [
     "FlatMap",
     "Index",
     "Join",
+    "LookupJoin",
     "PartialAggregate",
     "PartialSessions",
     "PartialTopK",
@@ -55,6 +58,7 @@ __all__ = [
     "SemiJoin",
     "Sessions",
     "SingleRow",
+    "StaticTable",
     "Table",
     "TopK",
     "Union",

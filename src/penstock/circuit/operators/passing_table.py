@@ -29,8 +29,7 @@ class PassingTable(Operator):
         """By which columns pushed rows find their worker: by none."""
         return None
 
-    @property
-    def grows(self) -> bool:
+    def grows(self, inputs: Sequence[bool]) -> bool:
         return True
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:

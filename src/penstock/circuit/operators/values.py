@@ -23,8 +23,11 @@ class Values(Operator):
 
     rows: tuple[tuple[Any, ...], ...]
 
+    def grows(self, inputs: Sequence[bool]) -> bool:
+        return True
+
     @property
-    def grows(self) -> bool:
+    def stands(self) -> bool:
         return True
 
     @property

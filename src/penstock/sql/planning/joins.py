@@ -20,7 +20,15 @@ from pyspark.sql.types import BooleanType
 from penstock.circuit import operators as op
 from penstock.expr.nodes import Column, Expr, Literal, columns_read
 from penstock.sql import plan as p
-from penstock.sql.planning.sides import Arrangement, Side, arrange, arrange_for_verdict, sides_of
+from penstock.sql.planning.sides import (
+    Arrangement,
+    Side,
+    arrange,
+    arrange_for_verdict,
+    arranged_by_key,
+    key_columns,
+    sides_of,
+)
 from penstock.sql.planning.stream import (
     PlannerScope,
     Stream,
@@ -69,9 +77,26 @@ def _inner(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
     if not plan.left_keys:
         plan, kept = _narrowed(plan, kept)
     left, right = sides_of(scope, plan, apart=False)
+    standing = tuple(scope.builder.stands(side.stream.node) for side in (left, right))
+    if plan.left_keys and standing in ((False, True), (True, False)):
+        return _looked_up(scope, *((left, right) if standing[1] else (right, left)), kept)
     arranged = arrange(scope, left, right, few=(True, True))
     node = _pairs(scope, arranged, plan.condition, kept)
     return Stream(node, moved(arranged.spread, kept.places))
+
+
+def _looked_up(scope: PlannerScope, moving: Side, standing: Side, kept: _Kept) -> Stream:
+    """Pairs of a side that moves with one that does not."""
+    index, exchange = scope.index(moving.stream, moving.schema, moving.keys, moving.drop)
+    places = {moving.offset + i: i for i in range(moving.width)}
+    places |= {standing.offset + i: moving.width + i for i in range(standing.width)}
+    keep = tuple(places[ordinal] for ordinal in kept.ordinals)
+    operator = op.LookupJoin(kept.schema, moving.residual_before(standing), keep)
+    node = scope.builder.add(operator, (index, arranged_by_key(scope, standing)), (exchange, False))
+    spread = key_columns(moving)
+    if spread is not None:
+        spread = tuple(moving.offset + ordinal for ordinal in spread)
+    return Stream(node, moved(spread, kept.places))
 
 
 def _narrowed(plan: p.Join, kept: _Kept) -> tuple[p.Join, _Kept]:

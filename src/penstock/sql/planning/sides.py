@@ -29,7 +29,16 @@ from penstock.sql.planning.stream import (
     schema_of,
 )
 
-__all__ = ["Arrangement", "Side", "arrange", "arrange_for_verdict", "most_rows", "sides_of"]
+__all__ = [
+    "Arrangement",
+    "Side",
+    "arrange",
+    "arrange_for_verdict",
+    "arranged_by_key",
+    "key_columns",
+    "most_rows",
+    "sides_of",
+]
 
 _TRUE = Literal(BooleanType(), False, True)
 _FEW = 8
@@ -143,7 +152,7 @@ def arrange(scope: PlannerScope, left: Side, right: Side, *, few: tuple[bool, bo
     """Both sides arranged. ``few`` says which of them may be copied to every shard if it is small; one whose
     rows without a match are asked for may not, as it would have as many of each as there are shards."""
     if left.keys:
-        return Arrangement(_by_key(scope, left), _by_key(scope, right), _key_columns(left))
+        return Arrangement(arranged_by_key(scope, left), arranged_by_key(scope, right), key_columns(left))
     if few[1] and _is_small(right.plan):
         node, spread = _scattered(scope, left)
         return Arrangement(node, _copied(scope, right.stream.node, right.schema), spread)
@@ -151,7 +160,7 @@ def arrange(scope: PlannerScope, left: Side, right: Side, *, few: tuple[bool, bo
         node, spread = _scattered(scope, right)
         spread = tuple(right.offset + i for i in spread)
         return Arrangement(_copied(scope, left.stream.node, left.schema), node, spread)
-    return Arrangement(_by_key(scope, left), _by_key(scope, right), None)
+    return Arrangement(arranged_by_key(scope, left), arranged_by_key(scope, right), None)
 
 
 def arrange_for_verdict(scope: PlannerScope, left: Side, right: Side) -> Arrangement:
@@ -165,18 +174,19 @@ def arrange_for_verdict(scope: PlannerScope, left: Side, right: Side) -> Arrange
     counts = scope.builder.add(op.PartialAggregate(key_schema, right.keys, ()), (rows.node,))
     if left.keys:
         exchanged = (False, not is_spread_by(rows, right.keys))
-        return Arrangement(_by_key(scope, left), counts, _key_columns(left), exchanged)
+        return Arrangement(arranged_by_key(scope, left), counts, key_columns(left), exchanged)
     # Without keys all depends on whether there is any right row: one bit, which every shard is told.
     some = scope.builder.add(op.Distinct(key_schema), (counts,), (True,))
     node, spread = _scattered(scope, left)
     return Arrangement(node, scope.builder.add(op.Copy(key_schema), (some,)), spread, (False, True))
 
 
-def _by_key(scope: PlannerScope, side: Side) -> int:
+def arranged_by_key(scope: PlannerScope, side: Side) -> int:
+    """A side on the workers that own its keys."""
     return scope.arranged(side.stream, side.schema, side.keys, side.drop)
 
 
-def _key_columns(side: Side) -> tuple[int, ...] | None:
+def key_columns(side: Side) -> tuple[int, ...] | None:
     """The columns that are the keys, if the keys are columns: rows are spread by them."""
     ordinals = tuple(key.ordinal for key in side.keys if isinstance(key, Column))
     return ordinals if len(ordinals) == len(side.keys) else None
