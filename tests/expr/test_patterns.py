@@ -62,10 +62,26 @@ def test_one_part_of_a_text(checker: Checker) -> None:
         split(s,'b')[0]; split(s,',')[0]; split(s||'//'||s2,'//')[1]; split(s||'a b'||s2,'a b')[1];
         split_part(s,'b',1); split_part(s,'b',2); split_part(s,'b',9); split_part(s,'b',-1);
         split_part(s,'ab',2); split_part(s,'',1); split_part(s,s2,1); split(s||',x',',',2)[1];
+        split('a,b,,'||s,',')[1]; split('a,b,,'||s,',')[3]; split('a,b,,'||s,',')[2];
+        struct(split(s||'--'||s2||'--','--')[0], split(s||'--'||s2||'--','--')[1]);
+        struct(split(s2||'/'||s,'/')[1], split(s2||'/'||s,'/')[0], split(s2||'+-'||s,'-')[0]);
         element_at(split(s||'1x1y','1'),2); element_at(split(s||'1x1y','1'),-1); split(null||s,',')[0]
         """
     )
     checker.check("split(s,'b')[1]; split(s,'b')[5]; split(s,',')[-1]", ansi=False)
+
+
+def test_what_stands_behind_a_text(checker: Checker) -> None:
+    checker.check(
+        r"""
+        regexp_extract(s,'a([^b]*)',1); regexp_extract(s,'ab([^c]*)',1); regexp_extract(s,'(,|^)a([^,]*)',2);
+        regexp_extract(s||'&a='||s2||'&b=1','(&|^)a=([^&]*)',2); regexp_extract(s2||s,'(^|b)b([^a]*)',2);
+        regexp_extract('a='||s||'&a=2','(&|^)a=([^&]*)',2); regexp_extract('xa=1&'||s,'(^|&)a=([^&]*)',2);
+        regexp_extract(s||'aab'||s2,'aa([^a]*)',1); regexp_extract(repeat(s||',',3),', ?([^,]*)',1);
+        regexp_extract(s||'&a=1','(&|^)a=([^&]*)',1); regexp_extract(s||'&a=1','(&|^)a=([^&]*)',0);
+        regexp_extract(s,'aé([^b]*)',1); regexp_extract(null||s,'a([^b]*)',1); regexp_extract(s,'x([^x]*)',1)
+        """
+    )
 
 
 def test_a_part_that_is_not_there_is_an_error(checker: Checker) -> None:

@@ -8,7 +8,7 @@ rows that reach it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class Batch:
     that stand in several places, by identity, the number that equal ones share.
     """
 
-    __slots__ = ("_columns", "_indices", "_known", "_repeated", "_taken", "_variables", "length")
+    __slots__ = ("_columns", "_indices", "_known", "_repeated", "_taken", "_variables", "length", "memo")
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class Batch:
         self._taken: dict[int, pa.Array] = {}
         self._repeated = repeated or {}
         self._known: dict[int, Value] = {}
+        self.memo: dict[Hashable, Any] = {}
 
     def column(self, ordinal: int) -> pa.Array:
         """The column at ``ordinal``, taken on first use when these are selected rows of a batch."""

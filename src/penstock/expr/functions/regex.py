@@ -19,6 +19,7 @@ from penstock.expr.functions.java_regex import java_regex
 from penstock.expr.functions.registry import TypeRule, Value, function
 from penstock.expr.functions.rules import literal_of
 from penstock.expr.functions.search import by_pattern
+from penstock.expr.functions.text_behind import behind
 from penstock.expr.functions.vectors import as_array, constant, is_scalar, map_distinct
 from penstock.expr.nodes import Call, Expr, Literal
 
@@ -147,6 +148,9 @@ def _group_raises(call: Call) -> bool:
 def extract(call: Call, args: list[Value], length: int) -> Value:
     if is_scalar(args[1]) and is_scalar(args[2]) and not is_scalar(args[0]):
         pattern, group = constant(args[1]), constant(args[2])
+        plain = None if pattern is None or group is None else behind(pattern, group)
+        if plain is not None:
+            return plain.found(as_array(args[0], length))
         wanted = None if pattern is None or group is None else re2_group(pattern, group)
         if wanted is not None:
             text = as_array(args[0], length)

@@ -8,7 +8,7 @@ which is faster than splitting the batch; a branch that can is computed only for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -46,6 +46,8 @@ class Rows(Protocol):
     """The rows an expression is evaluated on, as a lazy function sees them."""
 
     length: int
+    memo: dict[Hashable, Any]
+    """What functions found out about these rows and may want again."""
 
     def value(self, expr: Expr) -> Value:
         """``expr`` on these rows."""

@@ -27,14 +27,18 @@ def part_of_split(call: Call, rows: Rows) -> Value | None:
     text = rows.value(found[0])
     if isinstance(text, pa.Scalar):
         return None
-    begin, end = part_places(text, *found[1:])
+    _, separator, number = found
+    known = (part_of_split, id(text), separator)
+    place, ends, _ = rows.memo.get(known, (number, None, text))
+    begin, end = part_places(text, separator, number, (place, ends) if place < number else None)
     valid = valid_mask(text)
     missing = end == ABSENT if valid is None else (end == ABSENT) & valid
     if missing.any():
         return None
+    rows.memo[known] = number, end, text  # which stays, so that no other text gets its id
     data = text.buffers()[2]
     letters = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return concatenate_slices(letters, begin, np.maximum(begin, end), valid, text.type)
+    return concatenate_slices(letters, begin, end, valid, text.type)
 
 
 def _split(call: Call) -> tuple[Expr, str, int] | None:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from numba import types
 
 from penstock.expr.functions.vectors import valid_mask
-from penstock.zset.kernel import BYTES, INT32S, NEW_INT64S, Number, inlined, kernel
+from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_INT64S, Number, inlined, kernel
 
-__all__ = ["ABSENT", "contains", "part_places"]
+__all__ = ["ABSENT", "bytes_of", "contains", "part_places", "stands"]
 
 ABSENT = -1
 """Where a part ends that is not there."""
@@ -28,21 +28,26 @@ def contains(text: pa.Array, wanted: str | bytes) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(text), np.bool_)
     if len(text):
         needle = wanted.encode() if isinstance(wanted, str) else wanted
-        _contains(*_bytes(text), np.frombuffer(needle, np.uint8), found)
+        _contains(*bytes_of(text), np.frombuffer(needle, np.uint8), found)
     valid = valid_mask(text)
     return found if valid is None else found & valid
 
 
-def part_places(text: pa.Array, separator: str, number: int) -> tuple[Integers, Integers]:
+def part_places(
+    text: pa.Array, separator: str, number: int, earlier: tuple[int, Integers] | None = None
+) -> tuple[Integers, Integers]:
     """Where part ``number``, counted from 0, of each string starts among the column's bytes and where it
-    ends, if strings are split at a separator that is not empty."""
+    ends, if strings are split at a separator that is not empty. ``earlier``, if known, is the number of an
+    earlier part, and where that ends in each string: nothing before it is looked at again."""
     begin, end = np.zeros(len(text), np.int64), np.zeros(len(text), np.int64)
     if len(text):
-        _part(*_bytes(text), np.frombuffer(separator.encode(), np.uint8), number, begin, end)
+        data, offsets = bytes_of(text)
+        known, start = (0, offsets[:-1].astype(np.int64)) if earlier is None else earlier
+        _part(data, offsets, np.frombuffer(separator.encode(), np.uint8), start, number - known, begin, end)
     return begin, end
 
 
-def _bytes(text: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+def bytes_of(text: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
     """The bytes of a column, and where each string starts in them and the last one ends."""
     _, offsets, data = text.buffers()
     places = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
@@ -50,7 +55,7 @@ def _bytes(text: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]
 
 
 @inlined
-def _stands(data: Number, place: Number, needle: Number) -> Number:
+def stands(data: Number, place: Number, needle: Number) -> Number:
     """Whether the text stands at a place from which it does not reach beyond the string."""
     if data[place] != needle[0]:
         return False
@@ -64,18 +69,26 @@ def _stands(data: Number, place: Number, needle: Number) -> Number:
 def _contains(data: Number, offsets: Number, needle: Number, found: Number) -> None:
     for row in range(len(found)):
         for place in range(offsets[row], offsets[row + 1] - len(needle) + 1):
-            if _stands(data, place, needle):
+            if stands(data, place, needle):
                 found[row] = True
                 break
 
 
-@kernel(types.void(BYTES, INT32S, BYTES, types.int64, NEW_INT64S, NEW_INT64S))
-def _part(data: Number, offsets: Number, needle: Number, number: Number, begin: Number, end: Number) -> None:
+@kernel(types.void(BYTES, INT32S, BYTES, INT64S, types.int64, NEW_INT64S, NEW_INT64S))
+def _part(
+    data: Number,
+    offsets: Number,
+    needle: Number,
+    start: Number,
+    number: Number,
+    begin: Number,
+    end: Number,
+) -> None:
     for row in range(len(begin)):
-        left, place, stop = number, offsets[row], offsets[row + 1] - len(needle) + 1
+        left, place, stop = number, start[row], offsets[row + 1] - len(needle) + 1
         begin[row] = place
         while place < stop:
-            if not _stands(data, place, needle):
+            if not stands(data, place, needle):
                 place += 1
             elif left:
                 left -= 1

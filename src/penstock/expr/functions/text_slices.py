@@ -14,11 +14,12 @@ import pyarrow as pa
 from numba import types
 
 from penstock.expr.functions.vectors import Mask, valid_mask
-from penstock.zset.kernel import BYTES, INT32S, INT64S, Number, kernel
+from penstock.zset.kernel import BOOLS, BYTES, INT32S, INT64S, NEW_INT32S, Number, kernel
 
 __all__ = ["Characters", "concatenate_slices"]
 
 Integers = npt.NDArray[np.int64]
+_ALL = np.empty(0, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +68,38 @@ class Characters:
 def concatenate_slices(
     data: npt.NDArray[np.uint8], begin: Integers, end: Integers, valid: Mask | None, arrow_type: pa.DataType
 ) -> pa.Array:
-    """A string column made of one slice of ``data`` per row."""
-    lengths = end - begin
-    if valid is not None:
-        lengths = np.where(valid, lengths, 0)
-    offsets = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    copied = np.empty(int(offsets[-1]), np.uint8)
-    _copy(data, np.ascontiguousarray(begin, np.int64), offsets, copied)
+    """A string column made of one slice of ``data`` per row, which may be empty but is where it should be; of
+    rows that are not valid it does not matter."""
+    begin, end = np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(end, np.int64)
+    offsets = np.empty(len(begin) + 1, np.int32)
+    copied = np.empty(_lay_out(begin, end, _ALL if valid is None else valid, offsets), np.uint8)
+    _copy(data, begin, offsets, copied)
     bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
     buffers = [bitmap, pa.py_buffer(offsets), pa.py_buffer(copied)]
-    return pa.Array.from_buffers(arrow_type, len(lengths), buffers)
+    return pa.Array.from_buffers(arrow_type, len(begin), buffers)
+
+
+@kernel(types.int64(INT64S, INT64S, BOOLS, NEW_INT32S))
+def _lay_out(begin: Number, end: Number, valid: Number, offsets: Number) -> Number:
+    """Where each slice goes; returns how many bytes all take."""
+    total = 0
+    offsets[0] = 0
+    for row in range(len(begin)):
+        if len(valid) == 0 or valid[row]:
+            total += end[row] - begin[row]
+        offsets[row + 1] = total
+    return total
 
 
 @kernel(types.void(BYTES, INT64S, INT32S, types.Array(types.uint8, 1, "C")))
 def _copy(data: Number, begin: Number, offsets: Number, copied: Number) -> None:
+    """Short slices are copied as eight bytes: what is too much belongs to the rows that come after."""
     for row in range(len(begin)):
-        for place in range(offsets[row], offsets[row + 1]):
-            copied[place] = data[begin[row] + place - offsets[row]]
+        source, place = begin[row], offsets[row]
+        size = offsets[row + 1] - place
+        if size <= 8 and source + 8 <= len(data) and place + 8 <= len(copied):
+            for i in range(8):
+                copied[place + i] = data[source + i]
+        else:
+            for i in range(size):
+                copied[place + i] = data[source + i]
