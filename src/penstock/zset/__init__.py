@@ -11,7 +11,7 @@ from penstock.zset.exact import (
     split_integers,
     split_products,
 )
-from penstock.zset.gather import gather, numbers
+from penstock.zset.gather import GatheredColumns, gather, numbers
 from penstock.zset.grouping import Groups, group_rows
 from penstock.zset.hash import HASH_VERSION, Hashes, HashSeed, hash_columns, rows_differ
 from penstock.zset.reference import ReferenceZSet
@@ -21,6 +21,7 @@ __all__ = [
     "HASH_VERSION",
     "WEIGHT_COLUMN",
     "ExactNumbers",
+    "GatheredColumns",
     "Groups",
     "HashSeed",
     "Hashes",

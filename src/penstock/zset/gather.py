@@ -6,14 +6,15 @@ not to check them: for the hundred rows of a small step that is a third of the c
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["gather", "numbers"]
+__all__ = ["GatheredColumns", "gather", "numbers"]
 
 _INT64, _UINT64 = pa.int64(), pa.uint64()
 
@@ -24,6 +25,22 @@ _UNCHECKED: Final = pc.TakeOptions(boundscheck=False)
 def gather(column: pa.Array, rows: pa.Array) -> pa.Array:
     """The values at ``rows``, every one of which exists; a NULL row number gives NULL."""
     return _TAKE.call([column, rows], _UNCHECKED)
+
+
+class GatheredColumns(Sequence[pa.Array]):
+    """Some rows of columns, each column gathered when it is first asked for."""
+
+    def __init__(self, columns: Sequence[pa.Array], rows: NDArray[np.int64]) -> None:
+        self._columns, self._rows = columns, numbers(rows)
+        self._gathered: dict[int, pa.Array] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, ordinal: Any) -> Any:
+        if ordinal not in self._gathered:
+            self._gathered[ordinal] = gather(self._columns[ordinal], self._rows)
+        return self._gathered[ordinal]
 
 
 def numbers(values: NDArray[np.int64] | NDArray[np.uint64]) -> pa.Array:

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import ir
 from numba import types
+from numba.extending import intrinsic
 
 __all__ = [
     "BOOLS",
@@ -29,6 +31,7 @@ __all__ = [
     "Number",
     "inlined",
     "kernel",
+    "load_word",
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -68,6 +71,22 @@ def _compile(function: _F, signatures: tuple[Any, ...], *, cache: bool) -> _F:
     make: Any = numba.njit(list(signatures), cache=cache, nogil=True, error_model="numpy")
     compiled: _F = make(function)
     return compiled
+
+
+def _load_word(context: Any, data: Any, place: Any) -> Any:
+    """How Numba translates :data:`load_word`."""
+
+    def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(array.data, [arguments[1]])
+        return builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(data, types.int64), load
+
+
+load_word: Any = intrinsic(_load_word)
+"""``load_word(data, place)``, inside of kernels: eight bytes of an array of bytes as one word, in the order
+of the machine. They need not be aligned, and nobody checks that they are there."""
 
 
 def inlined(function: _F) -> _F:

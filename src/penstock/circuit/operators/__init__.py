@@ -14,6 +14,7 @@ from penstock.circuit.operators.index import Index
 from penstock.circuit.operators.join import Join
 from penstock.circuit.operators.lookup_join import LookupJoin
 from penstock.circuit.operators.partial_aggregate import PartialAggregate
+from penstock.circuit.operators.partial_distinct import PartialDistinct
 from penstock.circuit.operators.partial_sessions import Extreme, PartialSessions
 from penstock.circuit.operators.partial_top_k import PartialTopK
 from penstock.circuit.operators.passing_table import PassingTable
@@ -48,6 +49,7 @@ __all__ = [
     "Join",
     "LookupJoin",
     "PartialAggregate",
+    "PartialDistinct",
     "PartialSessions",
     "PartialTopK",
     "PassingTable",

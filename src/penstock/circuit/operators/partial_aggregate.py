@@ -22,7 +22,7 @@ from penstock.circuit.operator import Flow, Incremental, Operator, State, operat
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
 from penstock.trace import Batch, build_batch
-from penstock.zset import Hashes, ZSet, carry, gather, group_rows, hash_columns, numbers
+from penstock.zset import GatheredColumns, Hashes, ZSet, carry, gather, group_rows, hash_columns, numbers
 
 __all__ = ["PartialAggregate"]
 
@@ -91,7 +91,8 @@ class _Chosen:
 
     def __init__(self, zset: ZSet, filter: Expr | None) -> None:
         self._size = len(zset)
-        self._rows = zset
+        self._columns: Sequence[pa.Array] = zset.columns
+        self._weights = zset.weights
         self._places: NDArray[np.int64] | None = None
         self._values: dict[int, pa.Array] = {}
         if filter is not None:
@@ -99,11 +100,12 @@ class _Chosen:
             mask = holds.to_numpy(zero_copy_only=False)
             if not mask.all():
                 self._places = np.flatnonzero(mask)
-                self._rows = zset.filter(mask)
+                self._columns = GatheredColumns(zset.columns, self._places)
+                self._weights = zset.weights[self._places]
 
     def contributions(self, total: Total, args: Sequence[tuple[int, Expr]]) -> Sums:
         """What each row adds to a total of numbered arguments; rows that were not chosen add nothing."""
-        parts = total.contributions([self._value(*arg) for arg in args], self._rows.weights)
+        parts = total.contributions([self._value(*arg) for arg in args], self._weights)
         if self._places is None:
             return parts
         spread = {name: np.zeros(self._size, np.int64) for name in parts}
@@ -113,7 +115,7 @@ class _Chosen:
 
     def _value(self, number: int, expr: Expr) -> pa.Array:
         if number not in self._values:
-            self._values[number] = evaluate(expr, self._rows.columns, len(self._rows))
+            self._values[number] = evaluate(expr, self._columns, len(self._weights))
         return self._values[number]
 
 

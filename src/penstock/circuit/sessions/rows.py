@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +16,9 @@ from penstock.expr.nodes import Expr
 from penstock.trace import Batch
 from penstock.trace.lookup import bounds_of
 from penstock.trace.search import expand
-from penstock.zset import Hashes, gather, numbers
+from penstock.zset import GatheredColumns, Hashes
 
-__all__ = ["RowColumns", "StretchRows", "moments"]
+__all__ = ["StretchRows", "moments"]
 
 Indices = NDArray[np.int64]
 
@@ -29,22 +28,6 @@ def moments(expr: Expr, columns: Sequence[pa.Array], length: int) -> Indices:
     values = evaluate(expr, columns, length)
     found: Indices = values.cast(pa.int64()).to_numpy()
     return found
-
-
-class RowColumns(Sequence[pa.Array]):
-    """The columns of some rows of a batch, each gathered when it is first asked for."""
-
-    def __init__(self, batch: Batch, rows: Indices) -> None:
-        self._batch, self._rows = batch, numbers(rows)
-        self._gathered: dict[int, pa.Array] = {}
-
-    def __len__(self) -> int:
-        return len(self._batch.values)
-
-    def __getitem__(self, ordinal: Any) -> Any:
-        if ordinal not in self._gathered:
-            self._gathered[ordinal] = gather(self._batch.values[ordinal], self._rows)
-        return self._gathered[ordinal]
 
 
 @dataclass(frozen=True)
@@ -69,9 +52,9 @@ class StretchRows:
         return StretchRows(self.batch, self.row[some], self.stretch[some], self.start[some])
 
     @property
-    def columns(self) -> RowColumns:
+    def columns(self) -> GatheredColumns:
         """The rows' columns."""
-        return RowColumns(self.batch, self.row)
+        return GatheredColumns(self.batch.values, self.row)
 
 
 def rows_between(
@@ -86,6 +69,6 @@ def rows_between(
         stretch, row = stretch[own], row[own]
         if len(row) == 0:
             continue
-        found = StretchRows(batch, row, stretch, moments(start, RowColumns(batch, row), len(row)))
+        found = StretchRows(batch, row, stretch, moments(start, GatheredColumns(batch.values, row), len(row)))
         inside = (found.start >= stretches.start[stretch]) & (found.start <= stretches.end[stretch])
         yield found.take(inside)

@@ -23,7 +23,7 @@ from penstock.sql import plan as p
 from penstock.sql.imported import conjunction
 from penstock.sql.planning.functions import GroupSpec, OrderedSpec, is_distinct, linear, specified
 from penstock.sql.planning.sessions import in_parts
-from penstock.sql.planning.stream import PlannerScope, Stream, column, is_spread_by, schema_of
+from penstock.sql.planning.stream import PlannerScope, Stream, column, distinct_rows, is_spread_by, schema_of
 
 __all__ = ["aggregate"]
 
@@ -132,9 +132,7 @@ class _Feeds:
         node, schema = self._selected(shared.args, tuple(range(len(shared.args))), shared.filter)
         exprs = (*self._plan.keys, *shared.args)
         columns = tuple(Column(expr.data_type, True, i) for i, expr in enumerate(exprs))
-        drop = (False,) * len(columns)
-        index, exchange = self._scope.index(Stream(node, None), schema, columns, drop)
-        return self._scope.builder.add(op.Distinct(schema), (index,), (exchange,))
+        return distinct_rows(self._scope, Stream(node, None), schema, columns)
 
     def _selected(
         self, columns: tuple[Expr, ...], present: tuple[int, ...], filter: Expr | None

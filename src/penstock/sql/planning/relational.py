@@ -10,6 +10,7 @@ from penstock.sql.planning.stream import (
     PlannerScope,
     Stream,
     column,
+    distinct_rows,
     moved,
     renumbered,
     schema_of,
@@ -60,6 +61,5 @@ def distinct(scope: PlannerScope, plan: p.Distinct) -> Stream:
     """Every row once: equal rows must meet on one worker."""
     schema = schema_of(plan)
     columns = tuple(column(i, field) for i, field in enumerate(plan.schema))
-    index, exchange = scope.index(scope.compile(plan.child), schema, columns, (False,) * len(columns))
-    node = scope.builder.add(op.Distinct(schema), (index,), (exchange,))
+    node = distinct_rows(scope, scope.compile(plan.child), schema, columns)
     return Stream(node, tuple(range(len(columns))))

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from penstock.circuit import operators as op
 from penstock.circuit.circuit import CircuitBuilder
 from penstock.expr.nodes import Column, Expr
 from penstock.expr.types import arrow_schema
@@ -18,6 +19,7 @@ __all__ = [
     "PlannerScope",
     "Stream",
     "column",
+    "distinct_rows",
     "is_spread_by",
     "moved",
     "renumbered",
@@ -77,6 +79,15 @@ def moved(spread: tuple[int, ...] | None, places: Mapping[int, int]) -> tuple[in
     if spread is None or not all(ordinal in places for ordinal in spread):
         return None
     return tuple(places[ordinal] for ordinal in spread)
+
+
+def distinct_rows(scope: PlannerScope, stream: Stream, schema: pa.Schema, columns: tuple[Expr, ...]) -> int:
+    """The different rows of a stream, ``columns`` being all that it has; equal ones are summed up before they
+    change workers, if they have to."""
+    node, exchange = scope.index(stream, schema, columns, (False,) * len(columns))
+    if exchange:
+        node = scope.builder.add(op.PartialDistinct(schema), (node,))
+    return scope.builder.add(op.Distinct(schema), (node,), (exchange,))
 
 
 def is_spread_by(stream: Stream, keys: tuple[Expr, ...]) -> bool:
