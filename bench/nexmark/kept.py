@@ -1,6 +1,7 @@
 """What was measured is kept as it is found: rounds take hours, and go on with ``--resume`` where they ended.
 
-Only measurements of the same sizes belong together; each round tells the commit that it was made with.
+Only measurements of the same sizes belong together; each round tells the commit that it was made with. With a
+report its rounds are published too, so that the next ones can be added on another day or machine.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from bench.machine import commit
 from bench.nexmark.files import ARTIFACTS
 from bench.nexmark.measured import Inputs, Measured, Round
+from bench.pages import FOLDER
 
 __all__ = ["Kept"]
 
@@ -22,15 +24,23 @@ class Kept:
     """Measurements by query and system, in a file for each set of sizes."""
 
     path: Path
+    published: Path
     queries: dict[str, dict[str, Measured]] = field(default_factory=dict)
 
     @staticmethod
-    def of(inputs: Inputs, forgotten: Iterable[str] = (), *, folder: Path = ARTIFACTS) -> Kept:
-        """What earlier runs found, without the ``forgotten`` queries."""
-        sizes = (inputs.small, inputs.large, inputs.group)
-        kept = Kept(folder / f"measured-{'-'.join(map(str, sizes))}.json")
-        if kept.path.exists():
-            stored = json.loads(kept.path.read_text(encoding="utf-8"))
+    def of(
+        inputs: Inputs,
+        forgotten: Iterable[str] = (),
+        *,
+        folder: Path = ARTIFACTS,
+        published: Path = FOLDER / "rounds",
+    ) -> Kept:
+        """What earlier runs found here, or else what was published, without the ``forgotten`` queries."""
+        name = f"nexmark-{inputs.small}-{inputs.large}-{inputs.group}.json"
+        kept = Kept(folder / name, published / name)
+        known = [path for path in (kept.path, kept.published) if path.exists()]
+        if known:
+            stored = json.loads(known[0].read_text(encoding="utf-8"))
             kept.queries = {
                 query: {name: _measured(values) for name, values in found.items()}
                 for query, found in stored.items()
@@ -46,14 +56,21 @@ class Kept:
     def add(self, query: str, found: Mapping[str, Measured]) -> None:
         """Keeps one query's measurements, at once."""
         self.queries[query] = {**self.queries.get(query, {}), **found}
+        self._write(self.path)
+
+    def publish(self) -> None:
+        """Puts all rounds beside the report."""
+        self._write(self.published)
+
+    def _write(self, path: Path) -> None:
         content = {
             name: {system: asdict(of) for system, of in systems.items()}
             for name, systems in self.queries.items()
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(content), encoding="utf-8")
-        unfinished.replace(self.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        unfinished.replace(path)
 
     def notes(self, queries: Iterable[str]) -> list[str]:
         """If not all rounds were made with this commit: how many of which with which."""

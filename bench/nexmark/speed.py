@@ -48,7 +48,7 @@ def add_speed_arguments(parser: argparse.ArgumentParser) -> None:
         "--variants", type=int, default=8, help="of each peer, so many are tried (default all)"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="add to what earlier runs with the same sizes have measured"
+        "--resume", action="store_true", help="add to what earlier runs of these sizes measured, or published"
     )
     parser.add_argument("--group", type=int, default=GROUP, help=f"events of one step (default {GROUP:,})")
 
@@ -78,6 +78,8 @@ def run(arguments: argparse.Namespace) -> list[Result]:
     notes = [_TERMS, *kept.notes(found), *([f"not measured: {', '.join(missing)}"] if missing else [])]
     if not found:
         raise SystemExit("nothing was measured")
+    if arguments.write:
+        kept.publish()
     return results(found, peers, inputs, notes)
 
 

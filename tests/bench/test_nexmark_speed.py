@@ -215,16 +215,20 @@ def test_errors_and_endless_runs_are_told_in_one_line() -> None:
 
 def test_measurements_are_kept_and_found_again_for_the_same_sizes(tmp_path: Path) -> None:
     inputs = Inputs(small=1, large=10, group=5, timeout_s=9)
-    kept = Kept.of(inputs, folder=tmp_path)
+    where = {"folder": tmp_path / "own", "published": tmp_path / "all"}
+    kept = Kept.of(inputs, **where)
     assert kept.rounds("q01", ["penstock"]) == 0
     kept.add("q01", {"penstock": Measured([Round(5.0, 1.0, 0.5, commit="0123abc")], "heap", failures=["no"])})
     kept.add("q02", {"penstock": Measured(error="it cannot"), "flink": _ran(1.0)})
-    again = Kept.of(inputs, folder=tmp_path)
+    again = Kept.of(inputs, **where)
     assert again.queries == kept.queries
     assert again.rounds("q01", ["penstock"]) == 2  # one of them failed
     assert again.rounds("q02", ["penstock", "flink"]) == 1  # who cannot is not waited for
     assert again.rounds("q02", ["penstock", "spark"]) == 0
     assert again.notes(["q01", "q02"]) == ["commit 0123abc: q01 (1)"]
     larger = Inputs(small=1, large=11, group=5, timeout_s=9)
-    assert not Kept.of(larger, folder=tmp_path).queries
-    assert list(Kept.of(inputs, forgotten=["q01"], folder=tmp_path).queries) == ["q02"]
+    assert not Kept.of(larger, **where).queries
+    assert list(Kept.of(inputs, forgotten=["q01"], **where).queries) == ["q02"]
+    again.publish()
+    elsewhere = Kept.of(inputs, folder=tmp_path / "none", published=tmp_path / "all")
+    assert elsewhere.queries == kept.queries
