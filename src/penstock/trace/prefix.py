@@ -86,8 +86,14 @@ def gather_rows(
     )
 
 
-def gather_batch(batches: Sequence[Batch], batch: Indices, row: Indices, weights: Indices) -> Batch:
-    """Those rows, with these weights, as a batch of the same arrangement."""
+def gather_batch(
+    batches: Sequence[Batch],
+    batch: Indices,
+    row: Indices,
+    weights: Indices,
+    values: Sequence[pa.Array] | None = None,
+) -> Batch:
+    """Those rows, with these weights, as a batch of the same arrangement; ``values`` if they are known."""
     first = batches[0]
     if len(row) == 0:
         return first.slice(0, 0)
@@ -97,7 +103,7 @@ def gather_batch(batches: Sequence[Batch], batch: Indices, row: Indices, weights
         assert part.row_lo is not None
         order[here], key_lo[here] = part.order[row[here]], part.key_lo[row[here]]
         row_lo[here] = part.row_lo[row[here]]
-    values = gather_rows(batches, batch, row, 0)
+    values = gather_rows(batches, batch, row, 0) if values is None else values
     return build_batch(order, key_lo, row_lo, weights, values, ordered=first.ordered)
 
 

@@ -16,7 +16,7 @@ from penstock.circuit.operators.top_k import TopK
 from penstock.circuit.ordering import distinct_keys
 from penstock.circuit.placed import within
 from penstock.circuit.unsorted import own_numbers
-from penstock.trace import gather_batch, lookup_prefix
+from penstock.trace import gather_batch, gather_rows, lookup_prefix
 
 __all__ = ["AppendTopK"]
 
@@ -38,5 +38,10 @@ class AppendTopK(TopK):
         old, new = lookup_prefix(before, keys, last), lookup_prefix(batches, keys, last)
         state.count("rows read", len(old.probe) + len(new.probe))
         held = within(new, 0, last, numbered=False).minus(within(old, 0, last, numbered=False))
-        state.stage(0, gather_batch(batches, held.batch, held.row, held.weights))
-        return Delta(self.changed(batches, old, new))
+        if last > 1 or len(held.row) == 0:
+            state.stage(0, gather_batch(batches, held.batch, held.row, held.weights))
+            return Delta(self.changed(batches, old, new))
+        # The only place is the first: what comes and goes here is what comes and goes in the answer.
+        values = gather_rows(batches, held.batch, held.row, 0)
+        state.stage(0, gather_batch(batches, held.batch, held.row, held.weights, values))
+        return Delta(self.answers(values[1:], held))

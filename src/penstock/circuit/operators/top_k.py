@@ -16,7 +16,7 @@ import pyarrow as pa
 from penstock.circuit.delta import Delta
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.ordering import Ordering, distinct_keys
-from penstock.circuit.placed import within
+from penstock.circuit.placed import Placed, within
 from penstock.trace import Batch, Prefix, gather_rows, lookup_prefix
 from penstock.trace.order import IMAGE
 from penstock.zset import ZSet, hash_columns
@@ -74,7 +74,10 @@ class TopK(Operator):
         rows = within(new, first, last, numbered=numbered).minus(within(old, first, last, numbered=numbered))
         if len(rows.row) == 0:
             return ZSet.empty(self.schema)
-        columns = gather_rows(batches, rows.batch, rows.row, 1)
+        return self.answers(gather_rows(batches, rows.batch, rows.row, 1), rows)
+
+    def answers(self, columns: Sequence[pa.Array], rows: Placed) -> ZSet:
+        """Rows with their columns, and with their places where these are asked for."""
         number = pa.array((rows.place + 1).astype(np.int32))
         return ZSet(self.schema, (*columns, *(number,) * self.numbers), rows.weights)
 
