@@ -51,6 +51,23 @@ def test_take_and_filter_move_weights_with_their_rows(zset: ZSet, data: st.DataO
     assert zset.take(order).weights.tolist() == zset.weights[order].tolist()
 
 
+@given(zsets(), st.data())
+def test_rows_that_are_taken_again_are_those_of_the_first_choice(zset: ZSet, data: st.DataObject) -> None:
+    places = st.integers(0, max(0, len(zset) - 1))
+    first = np.array(data.draw(st.lists(places, max_size=5 if len(zset) else 0)), np.int64)
+    again = data.draw(st.lists(st.integers(0, max(0, len(first) - 1)), max_size=5 if len(first) else 0))
+    second = np.array(again, np.int64)
+    chosen = zset.take(first)
+    twice = chosen.take(second)
+    rows = [column.take(pa.array(first[second])) for column in zset.columns]
+    assert [str(column.to_pylist()) for column in twice.columns] == [
+        str(column.to_pylist()) for column in rows
+    ]
+    assert twice.weights.tolist() == zset.weights[first][second].tolist()
+    assert len(chosen.columns) == len(zset.columns)  # copied by now, and taken from as any other
+    assert ReferenceZSet.of(chosen.take(second)) == ReferenceZSet.of(twice)
+
+
 @given(zsets())
 def test_batches_carry_a_zset_unchanged(zset: ZSet) -> None:
     batch = zset.to_batch()

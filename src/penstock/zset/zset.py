@@ -4,7 +4,8 @@ Invariant: every column is one contiguous Arrow array of the schema's type, as l
 stands for the function "row -> sum of its weights", so the same rows may appear several times and in any
 order; :meth:`ZSet.consolidate` gives the form in which each row appears once, with a weight that is not zero.
 Everything is immutable and shares buffers where it can: only ``take``, ``filter``, ``concat`` and
-``consolidate`` copy, and each of them not at all when it would copy everything.
+``consolidate`` copy, and each of them not at all when it would copy everything. What ``take`` gives is copied
+when somebody looks at its columns: wide rows that are chosen, and then dealt to workers, are copied once.
 
 Cost: operations are linear in the rows; consolidation hashes and sorts (n log n, about 5 Mrow/s).
 """
@@ -111,8 +112,26 @@ class ZSet:
 
     def take(self, indices: NDArray[np.integer]) -> ZSet:
         """The entries at ``indices``, in that order, with their weights."""
-        wanted = numbers(np.ascontiguousarray(indices, np.int64))
-        return self._having((gather(c, wanted) for c in self.columns), self.weights[indices])
+        taken = self.__dict__.get("_taken")
+        if taken is None:
+            columns, rows = self.columns, np.ascontiguousarray(indices, np.int64)
+        else:
+            columns, rows = taken[0], taken[1][indices]
+        made = object.__new__(ZSet)
+        made.__dict__.update(schema=self.schema, weights=self.weights[indices], _taken=(columns, rows))
+        return made
+
+    def __getattr__(self, name: str) -> tuple[pa.Array, ...]:
+        """Only ever asked for ``columns`` that :meth:`take` has not copied yet."""
+        taken = self.__dict__.get("_taken")
+        if name != "columns" or taken is None:
+            if name in self.__dict__:  # another thread has just copied them
+                return self.columns
+            raise AttributeError(name)
+        columns, rows = taken[0], numbers(taken[1])
+        copied = tuple(gather(column, rows) for column in columns)
+        self.__dict__.update(columns=copied, _taken=None)
+        return copied
 
     def slice(self, start: int, stop: int) -> ZSet:
         """The entries from ``start`` up to ``stop``, without copying."""
