@@ -2,7 +2,7 @@
 
 Linear, so the partial sums of the workers simply add up. It runs before the exchange: at most one row
 per group and worker travels, whatever the size of the step. An expression that several totals read is
-evaluated once.
+evaluated once. Groups stand in the order in which they first appear: whoever keeps them sorts them anyway.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
-from penstock.trace import Batch, build_batch
-from penstock.zset import GatheredColumns, Hashes, ZSet, carry, gather, group_rows, hash_columns, numbers
+from penstock.zset import GatheredColumns, ZSet, carry, gather, group_rows, hash_columns, numbers
 
 __all__ = ["PartialAggregate"]
 
@@ -51,17 +50,18 @@ class PartialAggregate(Operator):
         ]
         sums = {f"{i}.{name}": column for i, part in enumerate(parts) for name, column in part.items()}
         groups = group_rows(group)
-        first = numbers(groups.first)
-        batch = build_batch(
-            group.hi[groups.first],
-            group.lo[groups.first],
-            None,
-            groups.sums(zset.weights),
-            [gather(column, first) for column in columns],
-            {name: groups.sums(column) for name, column in sums.items()},
-        )
-        zset = ZSet(self.schema, batch.values, batch.weights)
-        return Delta(zset, Hashes(batch.order, batch.key_lo), _carried(parts, batch))
+        first, weights = groups.first, groups.sums(zset.weights)
+        totals = {name: groups.sums(column) for name, column in sums.items()}
+        alive = weights != 0
+        for column in totals.values():
+            alive |= column != 0
+        if not alive.all():
+            first, weights = first[alive], weights[alive]
+            totals = {name: column[alive] for name, column in totals.items()}
+        if len(first) < size:
+            rows = numbers(first)
+            columns, group = [gather(column, rows) for column in columns], group.take(first)
+        return Delta(ZSet(self.schema, tuple(columns), weights), group, _carried(parts, totals))
 
     @cached_property
     def _needs(self) -> tuple[list[Expr | None], list[tuple[int, list[tuple[int, Expr]]]]]:
@@ -119,14 +119,12 @@ class _Chosen:
         return self._values[number]
 
 
-def _carried(parts: Sequence[Sums], batch: Batch) -> Sums:
-    """The batch's sums with small digits, so that billions of batches can be added without overflow.
-
-    A column that is zero throughout is not in the batch, yet the carry may have to go there."""
-    zero = np.zeros(len(batch), np.int64)
+def _carried(parts: Sequence[Sums], totals: Sums) -> Sums:
+    """The totals with small digits, so that billions of them can be added without overflow; columns that are
+    zero throughout are left out."""
     return {
         f"{i}.{name}": total
         for i, part in enumerate(parts)
-        for name, total in carry({name: batch.sums.get(f"{i}.{name}", zero) for name in part}).items()
+        for name, total in carry({name: totals[f"{i}.{name}"] for name in part}).items()
         if total.any()
     }
