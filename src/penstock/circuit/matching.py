@@ -13,7 +13,7 @@ those that are left, each of which exists now or did before the step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from penstock.zset import Hashes, gather, numbers
 __all__ = ["PairColumns", "Pairs", "changed_pairs", "keys_of", "looked_up", "too_many_rows"]
 
 Indices = NDArray[np.int64]
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +91,31 @@ def _is_every(rows: Indices, size: int) -> bool:
 
 def changed_pairs(left: Arranged, right: Arranged, condition: Expr | None) -> list[Pairs]:
     """The pairs that come or go in this step: equal keys, and ``condition`` holds (left columns first)."""
-    return _that_hold(lambda: _products(left, right), condition)
+    return _that_hold(lambda _: _products(left, right), condition)
 
 
-def looked_up(left: Batch, keys: Hashes, right: Arranged, condition: Expr | None) -> list[Pairs]:
-    """The pairs of ``left``, in any order, with all that there is on the right after this step."""
+def looked_up(
+    left: Batch, keys: Hashes, right: Arranged, condition: Expr | None, apart: Callable[[], Words]
+) -> list[Pairs]:
+    """The pairs of ``left``, in any order, with all that there is on the right after this step. ``apart`` is
+    what tells rows of one key on the left apart, asked for only if the condition fails somewhere."""
 
-    def found() -> Iterator[Pairs]:
+    def found(to_be_summed: bool) -> Iterator[Pairs]:
+        rows = replace(left, row_lo=apart()) if to_be_summed else left
         for match in lookup_repeated([*right.before, right.batch], keys):
-            yield Pairs(left, match.probe, match.batch, match.row)
+            yield Pairs(rows, match.probe, match.batch, match.row)
 
     return _that_hold(found, condition)
 
 
-def _that_hold(pairs: Callable[[], Iterator[Pairs]], condition: Expr | None) -> list[Pairs]:
+def _that_hold(pairs: Callable[[bool], Iterator[Pairs]], condition: Expr | None) -> list[Pairs]:
+    """``pairs`` is told whether equal ones will be summed up."""
     if condition is None:
-        return list(pairs())
+        return list(pairs(False))
     try:
-        return _holding(pairs(), condition)
+        return _holding(pairs(False), condition)
     except EvaluationError:
-        return _holding(_summed_up(list(pairs())), condition)
+        return _holding(_summed_up(list(pairs(True))), condition)
 
 
 def keys_of(batch: Batch) -> Hashes:

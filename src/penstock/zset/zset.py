@@ -147,7 +147,9 @@ class ZSet:
 
     def with_weights(self, weights: Weights) -> ZSet:
         """The same rows under other weights."""
-        return self._having(self.columns, weights)
+        made = object.__new__(ZSet)
+        made.__dict__.update({**self.__dict__, "weights": weights})
+        return made
 
     def negate(self) -> ZSet:
         """The additive inverse."""

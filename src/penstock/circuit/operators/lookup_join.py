@@ -17,7 +17,7 @@ from penstock.circuit.matching import PairColumns, Pairs, looked_up
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.nodes import Expr
 from penstock.trace import Batch
-from penstock.zset import ZSet, hash_columns
+from penstock.zset import ZSet
 
 __all__ = ["LookupJoin"]
 
@@ -38,16 +38,11 @@ class LookupJoin(Operator):
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         moving, standing = inputs
         assert isinstance(moving, Delta) and isinstance(standing, Arranged) and moving.keys is not None
-        pairs = looked_up(self._as_they_come(moving, state), moving.keys, standing, self.condition)
+        keys, zset = moving.keys, moving.zset
+        # Only read through, so it need not be sorted as other batches are.
+        as_they_come = Batch(keys.hi, keys.lo, None, zset.weights, zset.columns)
+        pairs = looked_up(as_they_come, keys, standing, self.condition, lambda: zset.hashes(state.seed).lo)
         return Delta(ZSet.concat(self.schema, [self._emit(part) for part in pairs]))
-
-    def _as_they_come(self, delta: Delta, state: State) -> Batch:
-        """The rows as a batch that is only read through, so it need not be sorted. What tells rows apart is
-        asked for only if a condition fails."""
-        assert delta.keys is not None
-        columns, size = delta.zset.columns, len(delta)
-        apart = None if self.condition is None else hash_columns(columns, size, state.seed).lo
-        return Batch(delta.keys.hi, delta.keys.lo, apart, delta.zset.weights, columns)
 
     def _emit(self, pairs: Pairs) -> ZSet:
         columns = PairColumns(pairs)
