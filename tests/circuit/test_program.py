@@ -143,7 +143,7 @@ def test_exchanges_are_made_where_a_touched_table_can_send_something() -> None:
     # Tables 0 and 1; 0 is exchanged into 2, 2 is joined with 1 in 3 (exchanged), 3 into 4 without exchange.
     program = cut(circuit("", "", "0!", "2! 1!", "3"))
     assert program.levels == 3
-    assert program.exchanging([0]) == (True, True, False)
-    assert program.exchanging([1]) == (True, False, False)  # what 1 sends at level 0 waits for level 2
-    assert program.exchanging([0, 1]) == (True, True, False)
-    assert program.exchanging([]) == (False, False, False)
+    assert program.exchanging([0]) == {0, 1}
+    assert program.exchanging([1]) == {0}  # what 1 sends at level 0 waits for level 2
+    assert program.exchanging([0, 1]) == {0, 1}
+    assert program.exchanging([]) == set()

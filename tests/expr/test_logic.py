@@ -40,6 +40,22 @@ def test_the_first_condition_that_holds_decides(checker: Checker) -> None:
     )
 
 
+def test_texts_are_chosen_by_texts(checker: Checker) -> None:
+    checker.check(
+        """
+        case s when 'a' then '0' when 'abc' then s2 when '' then null else s||s2 end;
+        case lower(s) when 'a' then '' when 'a' then 'second' end;
+        case s when s2 then 'x' when 'a' then s end; case s when 'a' then s2 when null then 'y' else 'z' end;
+        case when s='a' then 'x' when s2='a' then 'y' end;
+        case s||'-twelve' when 'a-twelve' then 1 when 'a-twelfe' then 2 when '-twelve' then 3 end;
+        case when b then s when b2 then null else s2 end; if(b,'x',s); if(s='a',s2,null);
+        case s when 'a' then cast('x' as binary) else cast(s2 as binary) end;
+        s in ('a','abc',''); s in ('a',null); s||'-twelve' in ('a-twelve','b-twelve');
+        s not in ('a','\u00e4'); cast(s as binary) in (X'61', X'')
+        """
+    )
+
+
 def test_a_branch_that_may_raise_sees_only_its_rows(checker: Checker) -> None:
     checker.check(
         """

@@ -78,6 +78,8 @@ def test_what_stands_behind_a_text(checker: Checker) -> None:
         regexp_extract(s||'&a='||s2||'&b=1','(&|^)a=([^&]*)',2); regexp_extract(s2||s,'(^|b)b([^a]*)',2);
         regexp_extract('a='||s||'&a=2','(&|^)a=([^&]*)',2); regexp_extract('xa=1&'||s,'(^|&)a=([^&]*)',2);
         regexp_extract(s||'aab'||s2,'aa([^a]*)',1); regexp_extract(repeat(s||',',3),', ?([^,]*)',1);
+        regexp_extract(repeat('-',k)||s||'&under_score=1'||s2||'&','(&|^)under_score=([^&]*)',2);
+        regexp_extract(s||'under_score=under_score='||s2,'under_score=([^=]*)',1);
         regexp_extract(s||'&a=1','(&|^)a=([^&]*)',1); regexp_extract(s||'&a=1','(&|^)a=([^&]*)',0);
         regexp_extract(s,'aé([^b]*)',1); regexp_extract(null||s,'a([^b]*)',1); regexp_extract(s,'x([^x]*)',1)
         """

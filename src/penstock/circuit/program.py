@@ -68,17 +68,16 @@ class Program:
         """The edges out of a node."""
         return [edge for edge in self.edges if edge.source == node]
 
-    def exchanging(self, touched: Iterable[int]) -> tuple[bool, ...]:
-        """For each level whether workers may have something for each other at its end, in a step in which
-        only the nodes ``touched`` (tables, that is) have input."""
+    def exchanging(self, touched: Iterable[int]) -> frozenset[int]:
+        """The levels at whose end workers may have something for each other, in a step in which only the
+        nodes ``touched`` (tables, that is) have input."""
         reached = set(touched)
         for node in self.circuit.nodes:  # in topological order
             if not reached.isdisjoint(node.inputs):
                 reached.add(node.id)
-        sending = {
+        return frozenset(
             self.level_of[edge.source] for edge in self.edges if edge.exchange and edge.source in reached
-        }
-        return tuple(level in sending for level in range(self.levels))
+        )
 
     @property
     def slots(self) -> dict[str, Node]:

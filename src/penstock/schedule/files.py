@@ -191,7 +191,7 @@ class FileInput:
 
 def _opened(path: str, table: str) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        return pq.ParquetFile(path, coerce_int96_timestamp_unit="us", pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
         raise InputError(table, f"{path} cannot be read as Parquet: {error}") from error
 

@@ -77,7 +77,7 @@ class Worker:
             self._handoffs[input_edge(node_id)] = Handoff(self._schema(node_id))
         self._read = {node: program.circuit.columns_read(node) for node in program.circuit.tables.values()}
         self._fragments = [program.fragments_at(level) for level in range(program.levels)]
-        self._exchanging: dict[frozenset[int], tuple[bool, ...]] = {}
+        self._exchanging: dict[frozenset[int], frozenset[int]] = {}
         self._step = 0
         self._files: list[Message] = []
         self._pushed: list[Message] = []
@@ -130,15 +130,22 @@ class Worker:
         self._files = [message for message in inputs if is_file_edge(message.edge)]
         self._pushed = [message for message in inputs if not is_file_edge(message.edge)]
 
-    def exchanging(self, edges: Sequence[int]) -> tuple[bool, ...]:
-        """For each level whether an exchange is needed after it, in the step that was begun, if input comes
-        on ``edges`` to any worker. All workers find the same."""
+    def exchanging(self, edges: Sequence[int]) -> frozenset[int]:
+        """The levels after which an exchange is needed, in the step that was begun, if input comes on
+        ``edges`` to any worker. All workers find the same."""
         if self._opening:
-            return (True,) * self.program.levels
-        tables = frozenset(table_of(edge) for edge in edges)
-        if tables not in self._exchanging:
-            self._exchanging[tables] = self.program.exchanging(tables)
-        return self._exchanging[tables]
+            return frozenset(range(self.program.levels))
+        inputs = frozenset(edges)
+        if inputs not in self._exchanging:
+            found = self.program.exchanging({table_of(edge) for edge in inputs})
+            dealt = any(is_file_edge(edge) and self._table(edge).routing is not None for edge in inputs)
+            self._exchanging[inputs] = found | {FILE_LEVEL} if dealt else found
+        return self._exchanging[inputs]
+
+    def _table(self, edge: int) -> Table | PassingTable:
+        table = self.program.circuit.nodes[table_of(edge)].operator
+        assert isinstance(table, Table | PassingTable)
+        return table
 
     def run_level(self, level: int, inbox: Sequence[Message]) -> list[Message]:
         """Runs the fragments of a level and returns what they send, to others and to this worker."""
@@ -238,12 +245,11 @@ class Worker:
         return onward
 
     def _read_files(self) -> list[Message]:
-        """The level before the first: reads this worker's shares and sends every row to its owner. What was
-        pushed is handed on to level 0."""
+        """The level before the first: reads this worker's shares and sends every row to its owner, which it
+        is itself where rows may be anywhere. What was pushed is handed on to level 0."""
         outbox, self._pushed = self._pushed, []
         for name, node in self.program.circuit.tables.items():
-            table = self.program.circuit.nodes[node].operator
-            assert isinstance(table, Table | PassingTable)
+            table = self._table(input_edge(node))
             for message in self._files:
                 if message.edge == file_edge(node):
                     share = FileShare.decode(message.batch)

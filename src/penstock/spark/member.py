@@ -220,7 +220,7 @@ class _Member:
             inbox: list[Message] = []
             for level in range(first, self._crew.levels):
                 outgoing = worker.run_level(level, inbox)
-                if 0 <= level < last and not exchanging[level]:
+                if level < last and level not in exchanging:
                     self._check_own(outgoing)
                     inbox = outgoing
                 elif level < last:

@@ -1,8 +1,9 @@
 """CASE, IF, COALESCE and IN: the functions that choose between their arguments.
 
 Spark evaluates a branch only for the rows that reach it. Where no branch can raise, nobody can tell, and
-all branches are computed for all rows in one pass of ``case_when``. Otherwise the rows are handed from
-condition to condition, each evaluated on those that are left.
+all branches are computed for all rows, and then one is chosen for each. Otherwise the rows are handed from
+condition to condition, each evaluated on those that are left. Which of its constants a text is, in
+``CASE x WHEN 'a' … WHEN 'b' …``, is found out in one pass.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from penstock.expr.functions.comparison import equal
 from penstock.expr.functions.lists import renamed
 from penstock.expr.functions.registry import Rows, Value, lazy_function, may_raise
 from penstock.expr.functions.rules import widest_nullability
+from penstock.expr.functions.text_choice import FEW, choose_texts, which_text
 from penstock.expr.functions.vectors import as_array
 from penstock.expr.nodes import Call, Expr, Literal
 from penstock.expr.types import to_arrow
@@ -69,10 +71,44 @@ def _choose(call: Call, rows: Rows, branches: Branches, otherwise: Expr) -> Valu
     reached_by_some = [*[expr for branch in branches for expr in branch][1:], otherwise]
     if any(may_raise(expr) for expr in reached_by_some):
         return _choose_lazily(rows, branches, otherwise, target)
+    values = [_typed(rows.value(value), target) for value in (*(value for _, value in branches), otherwise)]
+    if _is_text(target) and (chosen := choose_texts(_choice(rows, branches), values, target)) is not None:
+        return chosen
     conditions = [as_array(rows.value(condition), rows.length) for condition, _ in branches]
-    values = [_typed(rows.value(value), target) for _, value in branches]
-    last = _typed(rows.value(otherwise), target)
-    return as_array(pc.case_when(pc.make_struct(*conditions), *values, last), rows.length)
+    return as_array(pc.case_when(pc.make_struct(*conditions), *values), rows.length)
+
+
+def _choice(rows: Rows, branches: Branches) -> Indices:
+    """For each row the number of the first branch whose condition holds, or of what comes after the last."""
+    compared = _compared([condition for condition, _ in branches])
+    if compared is not None:
+        subject, constants = compared
+        return which_text(as_array(rows.value(subject), rows.length), constants, len(branches))
+    choice = np.full(rows.length, len(branches), np.int64)
+    for number in reversed(range(len(branches))):
+        holds = as_array(rows.value(branches[number][0]), rows.length).fill_null(False)
+        choice[holds.to_numpy(zero_copy_only=False)] = number
+    return choice
+
+
+def _compared(conditions: Sequence[Expr]) -> tuple[Expr, list[str]] | None:
+    """One expression and the few texts with which each condition compares it, if they do nothing else."""
+    constants: list[str] = []
+    subject: Expr | None = None
+    for condition in conditions:
+        match condition:
+            case Call(function="EqualTo", args=(Expr() as left, Literal(value=str(text)))):
+                if len(constants) == FEW or (subject is not None and left != subject):
+                    return None
+                subject = left
+                constants.append(text)
+            case _:
+                return None
+    return None if subject is None else (subject, constants)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
 
 def _typed(value: Value, target: pa.DataType) -> Value:
@@ -170,7 +206,10 @@ def _in_constants(subject: Value, candidates: list[Literal]) -> Value:
         # Arrow's hash keeps -0.0 and 0.0 apart; adding zero makes them one.
         zero = pa.scalar(0.0, subject.type)
         subject, wanted = pc.add(subject, zero), pc.add(wanted, zero)
-    found = pc.is_in(subject, value_set=wanted)
+    if isinstance(subject, pa.Array) and _is_text(subject.type) and len(known) <= FEW:
+        found = pa.array(which_text(subject, known, -1) >= 0)
+    else:
+        found = pc.is_in(subject, value_set=wanted)
     unknown = pc.is_null(subject)
     if len(known) < len(candidates):
         unknown = pc.or_(unknown, pc.invert(found))

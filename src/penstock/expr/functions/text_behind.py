@@ -2,8 +2,8 @@
 
 People take a parameter out of an address this way, or a field out of a log line. A machine for regular
 expressions needs some 700 nanoseconds to say where the groups of one match lie. Such a pattern needs no
-machine: the least frequent byte of the text is searched for in the whole column at once, and the few places
-that are found are looked at.
+machine: the least frequent byte of the text is searched for, eight bytes at a time, and the few places where
+it stands are looked at.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numba import types
 from penstock.expr.functions.text_search import bytes_of, stands
 from penstock.expr.functions.text_slices import concatenate_slices
 from penstock.expr.functions.vectors import valid_mask
-from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_INT64S, Number, kernel
+from penstock.zset.kernel import BYTES, INT32S, NEW_INT64S, Number, inlined, kernel, load_word
 
 __all__ = ["Behind", "behind"]
 
@@ -31,6 +31,9 @@ _PATTERN = re.compile(
 )
 _SAMPLE = 1 << 14
 _ANYTHING = -1
+_LOW_BITS = np.uint64(0x0101010101010101)
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_HIGH_BYTE = np.uint64(56)
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,9 @@ class Behind:
         if len(column):
             letters, offsets = bytes_of(column)
             wanted = np.frombuffer(self.text, np.uint8)
-            inside = letters[offsets[0] : offsets[-1]]
-            rarest = int(np.argmin(np.bincount(inside[:_SAMPLE], minlength=256)[wanted]))
-            places = np.flatnonzero(inside == wanted[rarest]) + (int(offsets[0]) - rarest)
-            _behind(letters, offsets, places, wanted, self.before, self.until, begin, end)
+            sample = letters[offsets[0] : offsets[-1]][:_SAMPLE]
+            rarest = int(np.argmin(np.bincount(sample, minlength=256)[wanted]))
+            _behind(letters, offsets, wanted, rarest, self.before, self.until, begin, end)
         return concatenate_slices(letters, begin, end, valid_mask(column), column.type)
 
 
@@ -68,31 +70,51 @@ def behind(pattern: str, group: int) -> Behind | None:
     return Behind(match["text"].encode(), ord(match["until"]), _ANYTHING if before is None else ord(before))
 
 
-@kernel(types.void(BYTES, INT32S, INT64S, BYTES, types.int64, types.int64, NEW_INT64S, NEW_INT64S))
+@inlined
+def _next_place(data: Number, letter: Number, place: Number, stop: Number) -> Number:
+    """Where the byte ``letter`` stands first, from ``place`` on; ``stop`` if it does not before that.
+
+    The lowest byte of a word that becomes zero when the letter is taken from all of them is found without a
+    branch: subtracting one borrows through its highest bit."""
+    place, stop = np.int64(place), np.int64(stop)
+    pattern = np.uint64(letter) * _LOW_BITS
+    while place < stop:
+        if place + 8 <= len(data):
+            word = load_word(data, place) ^ pattern
+            hits = (word - _LOW_BITS) & ~word & _HIGH_BITS
+            if hits:
+                before = (hits & (~hits + np.uint64(1))) - np.uint64(1)
+                found = place + np.int64(((before & _LOW_BITS) * _LOW_BITS) >> _HIGH_BYTE) - 1
+                return min(found, stop)
+            place += 8
+        elif data[place] == letter:
+            return place
+        else:
+            place += 1
+    return stop
+
+
+@kernel(types.void(BYTES, INT32S, BYTES, types.int64, types.int64, types.int64, NEW_INT64S, NEW_INT64S))
 def _behind(
     data: npt.NDArray[np.uint8],
     offsets: npt.NDArray[np.int32],
-    places: npt.NDArray[np.int64],
     text: npt.NDArray[np.uint8],
+    rarest: Number,
     before: Number,
     until: Number,
     begin: npt.NDArray[np.int64],
     end: npt.NDArray[np.int64],
 ) -> None:
-    """``places``, in order, are where the text may begin, in any of the strings or across two of them."""
-    at = 0
+    """``rarest`` is the number of the byte of the text that is searched for."""
     for row in range(len(begin)):
         first, last = offsets[row], offsets[row + 1]
-        while at < len(places) and places[at] < first:
-            at += 1
-        while at < len(places) and places[at] + len(text) <= last:
-            place = places[at]
-            at += 1
-            if before >= 0 and place > first and data[place - 1] != before:
-                continue
-            if stands(data, place, text):
+        stop = np.int64(last) - len(text) + 1 + rarest
+        at = _next_place(data, text[rarest], first + rarest, stop)
+        while at < stop:
+            place = at - rarest
+            alone = before < 0 or place == first or data[place - 1] == before
+            if alone and stands(data, place, text):
                 begin[row] = place + len(text)
-                end[row] = begin[row]
-                while end[row] < last and data[end[row]] != until:
-                    end[row] += 1
+                end[row] = _next_place(data, until, begin[row], last)
                 break
+            at = _next_place(data, text[rarest], at + 1, stop)
