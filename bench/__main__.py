@@ -29,6 +29,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "memory": memory,
     "startup": startup,
     "tpch": tpch,
+    "tpch-small": tpch.small,
     "nexmark": nexmark,
 }
 

@@ -6,11 +6,11 @@ import argparse
 
 from bench.check import Subject, add_check_arguments, check_as_asked, session
 from bench.report import Result
-from bench.tpch import speed
+from bench.tpch import small, speed
 from bench.tpch.data import generated, queries, tables
 from bench.tpch.refresh import Refresh, first_load
 
-__all__ = ["MINUTES", "add_arguments", "run"]
+__all__ = ["MINUTES", "add_arguments", "run", "small"]
 
 MINUTES = 40.0
 SCALE, CHECKED_SCALE = 1.0, 0.01
@@ -19,11 +19,7 @@ SCALE, CHECKED_SCALE = 1.0, 0.01
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command line."""
     add_check_arguments(parser, required=False)
-    shares = "0.0001,0.001,0.01,0.1"
-    parser.add_argument(
-        "--refresh", default=shares, help=f"shares of the orders that change (default {shares})"
-    )
-    parser.add_argument("--repeats", type=int, default=5, help="timed runs of everything (default 5)")
+    speed.add_arguments(parser)
     parser.add_argument(
         "--scale",
         type=float,

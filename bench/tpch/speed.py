@@ -37,7 +37,7 @@ from penstock.oracle.fixtures import reads
 from penstock.oracle.model import Step
 from penstock.spark import find_or_make_session
 
-__all__ = ["run"]
+__all__ = ["add_arguments", "run"]
 
 GOALS = {"spark": 50.0, "duckdb": 5.0, "slowest": 1.0, "load": 3.0}
 THREADS = 2
@@ -54,6 +54,15 @@ class Timing:
     duckdb: list[float] = field(default_factory=list)
     duckdb_files: list[float] = field(default_factory=list)
     note: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the measurement."""
+    shares = "0.0001,0.001,0.01,0.1"
+    parser.add_argument(
+        "--refresh", default=shares, help=f"shares of the orders that change (default {shares})"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="timed runs of everything (default 5)")
 
 
 def run(arguments: argparse.Namespace) -> list[Result]:

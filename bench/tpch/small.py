@@ -1,0 +1,37 @@
+"""TPC-H at a tenth of the scale: what is left of the gain when the tables are small.
+
+The same measurement as ``tpch``. Computing a view anew costs a tenth, a refresh of as many rows costs the
+same, so ratios are smaller; goals are that no view is slower than Spark, and that loading is not dearer than
+at scale 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from bench.report import Result
+from bench.tpch import speed
+
+__all__ = ["MINUTES", "add_arguments", "run"]
+
+MINUTES = 10.0
+SCALE = 0.1
+_JUDGED = {"tpch-slowest": "tpch-small", "tpch-load": "tpch-small-load"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command line."""
+    parser.add_argument("--only", default="", metavar="PATTERN", help="only queries whose name matches")
+    speed.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> list[Result]:
+    """The measurement, with the goals that hold at any scale."""
+    arguments.scale = SCALE
+    first, *others = speed.run(arguments)
+    return [
+        replace(result, name=_JUDGED[result.name], notes=result.notes or first.notes)
+        for result in others
+        if result.name in _JUDGED
+    ]
