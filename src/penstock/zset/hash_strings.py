@@ -9,7 +9,6 @@ computed in one pass, words are loaded whole, and the keys of the first places a
 
 from __future__ import annotations
 
-import sys
 from functools import lru_cache
 
 import numpy as np
@@ -18,16 +17,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from penstock.zset.hash_mix import PLACE_STEP, LaneKeys, UInt64s, scramble
-from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_WORDS, WORDS, Number, inlined, kernel, load_word
+from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_WORDS, WORDS, Number, inlined, kernel, word_at
 
 __all__ = ["string_words"]
 
 _Lanes = tuple[LaneKeys, LaneKeys]
 
 _KNOWN_PLACES = 64
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_BYTE = np.uint64(8)
-_LOADS = sys.byteorder == "little"
 
 
 def string_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
@@ -58,19 +54,6 @@ def _offsets(array: pa.Array) -> NDArray[np.signedinteger]:
 
 
 @inlined
-def _word_at(data: NDArray[np.uint8], start: Number, stop: Number) -> Number:
-    """The bytes from ``start`` as one word: eight of them, or those before ``stop``."""
-    size = stop - start
-    if _LOADS and start + 8 <= len(data):
-        word: Number = load_word(data, start)
-        return word if size >= 8 else word & ~(_ALL << (np.uint64(size) * _BYTE))
-    word = np.uint64(0)
-    for byte in range(min(size, 8)):
-        word |= np.uint64(data[start + byte]) << (np.uint64(byte) * _BYTE)
-    return word
-
-
-@inlined
 def _key_at(keys: UInt64s, place: Number) -> Number:
     if place < _KNOWN_PLACES:
         return keys[4 + place]
@@ -96,7 +79,7 @@ def _add_bytes(
         hi_total, lo_total = size * hi[2], size * lo[2]
         place = 0
         while place == 0 or start < stop:
-            word = _word_at(data, start, stop)
+            word = word_at(data, start, stop)
             hi_total += scramble(word ^ _key_at(hi, place), hi[0], hi[1])
             lo_total += scramble(word ^ _key_at(lo, place), lo[0], lo[1])
             place += 1

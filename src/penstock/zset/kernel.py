@@ -11,10 +11,12 @@ one, and hashing three columns took sixty of them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -31,8 +33,12 @@ __all__ = [
     "Number",
     "inlined",
     "kernel",
-    "load_word",
+    "word_at",
 ]
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_BYTE = np.uint64(8)
+_LOADS = sys.byteorder == "little"
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -74,7 +80,7 @@ def _compile(function: _F, signatures: tuple[Any, ...], *, cache: bool) -> _F:
 
 
 def _load_word(context: Any, data: Any, place: Any) -> Any:
-    """How Numba translates :data:`load_word`."""
+    """How Numba translates :data:`_load`."""
 
     def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -84,9 +90,9 @@ def _load_word(context: Any, data: Any, place: Any) -> Any:
     return types.uint64(data, types.int64), load
 
 
-load_word: Any = intrinsic(_load_word)
-"""``load_word(data, place)``, inside of kernels: eight bytes of an array of bytes as one word, in the order
-of the machine. They need not be aligned, and nobody checks that they are there."""
+_load: Any = intrinsic(_load_word)
+"""Eight bytes of an array of bytes as one word, in the order of the machine. They need not be aligned, and
+nobody checks that they are there."""
 
 
 def inlined(function: _F) -> _F:
@@ -94,3 +100,17 @@ def inlined(function: _F) -> _F:
     make: Any = numba.njit(inline="always", nogil=True, error_model="numpy")
     part: _F = make(function)
     return part
+
+
+@inlined
+def word_at(data: Number, start: Number, stop: Number) -> Number:
+    """The bytes from ``start`` as one little-endian word: eight of them, or those before ``stop`` and then
+    zeros. Inside of kernels."""
+    size = stop - start
+    if _LOADS and start + 8 <= len(data):
+        word = _load(data, start)
+        return word if size >= 8 else word & ~(_ALL << (np.uint64(size) * _BYTE))
+    word = np.uint64(0)
+    for byte in range(min(size, 8)):
+        word |= np.uint64(data[start + byte]) << (np.uint64(byte) * _BYTE)
+    return word

@@ -18,7 +18,7 @@ from penstock.expr.functions.registry import Value
 from penstock.expr.functions.text_search import bytes_of
 from penstock.expr.functions.text_slices import concatenate_slices
 from penstock.expr.functions.vectors import valid_mask
-from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_INT64S, WORDS, Number, inlined, kernel, load_word
+from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_INT64S, WORDS, Number, inlined, kernel, word_at
 
 __all__ = ["FEW", "choose_texts", "which_text"]
 
@@ -27,7 +27,6 @@ FEW = 16
 
 Choice = npt.NDArray[np.int64]
 _LARGEST = 2**31 - 1
-_FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 
 
 def which_text(text: pa.Array, constants: Sequence[str | bytes], none: int) -> Choice:
@@ -36,7 +35,7 @@ def which_text(text: pa.Array, constants: Sequence[str | bytes], none: int) -> C
     if len(text) and constants:
         texts, ends = bytes_of(pa.array(constants, text.type))
         begins = [text.ljust(8, b"\0")[:8] for text in map(_encoded, constants)]
-        _which(*bytes_of(text), texts, ends, np.frombuffer(b"".join(begins), np.uint64), none, found)
+        _which(*bytes_of(text), texts, ends, np.frombuffer(b"".join(begins), "<u8"), none, found)
     valid = valid_mask(text)
     if valid is not None:
         found[~valid] = none
@@ -81,17 +80,6 @@ def _point(choice: Number, number: Number, ends: Number, base: Number, begin: Nu
 
 
 @inlined
-def _first_word(data: Number, place: Number, size: Number) -> Number:
-    """The first eight bytes of a string, with zeros in place of those it does not have."""
-    if place + 8 <= len(data):
-        return load_word(data, place) & _FIRST_BYTES[min(size, 8)]
-    word = np.uint64(0)
-    for i in range(min(size, 8)):
-        word |= np.uint64(data[place + i]) << np.uint64(8 * i)
-    return word
-
-
-@inlined
 def _among(data: Number, first: Number, size: Number, texts: Number, ends: Number, none: Number) -> Number:
     """The same for one string, by all of its bytes."""
     for number in range(len(ends) - 1):
@@ -111,7 +99,7 @@ def _which(
     for row in range(len(found)):
         first = np.int64(offsets[row])
         size = np.int64(offsets[row + 1]) - first
-        word = _first_word(data, first, size)
+        word = word_at(data, first, first + size)
         number = none
         for i in range(len(begins) - 1, -1, -1):
             same = (begins[i] == word) & (ends[i + 1] - ends[i] == size)
