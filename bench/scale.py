@@ -32,11 +32,11 @@ __all__ = ["MINUTES", "Timing", "add_arguments", "measure", "results", "run"]
 
 WORKERS = (1, 2, 4)
 ROWS = 1_000_000
-ROUNDS = 7
+ROUNDS = 15
 WARM_UP = 2
 GROUPS = 100_000
 GOAL = 1.6
-MINUTES = 3.0
+MINUTES = 4.0
 
 SCRIPTS = {
     "grouped": """

@@ -26,6 +26,7 @@ __all__ = [
     "BYTES",
     "INT32S",
     "INT64S",
+    "LITTLE_ENDIAN",
     "NEW_INT32S",
     "NEW_INT64S",
     "NEW_WORDS",
@@ -33,12 +34,13 @@ __all__ = [
     "Number",
     "inlined",
     "kernel",
+    "load_word",
     "word_at",
 ]
 
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 _BYTE = np.uint64(8)
-_LOADS = sys.byteorder == "little"
+LITTLE_ENDIAN = sys.byteorder == "little"
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -80,7 +82,7 @@ def _compile(function: _F, signatures: tuple[Any, ...], *, cache: bool) -> _F:
 
 
 def _load_word(context: Any, data: Any, place: Any) -> Any:
-    """How Numba translates :data:`_load`."""
+    """How Numba translates :data:`load_word`."""
 
     def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -90,9 +92,9 @@ def _load_word(context: Any, data: Any, place: Any) -> Any:
     return types.uint64(data, types.int64), load
 
 
-_load: Any = intrinsic(_load_word)
-"""Eight bytes of an array of bytes as one word, in the order of the machine. They need not be aligned, and
-nobody checks that they are there."""
+load_word: Any = intrinsic(_load_word)
+"""``load_word(data, place)``, inside of kernels: eight bytes of an array of bytes as one word, in the order
+of the machine. They need not be aligned, and nobody checks that they are there."""
 
 
 def inlined(function: _F) -> _F:
@@ -107,9 +109,8 @@ def word_at(data: Number, start: Number, stop: Number) -> Number:
     """The bytes from ``start`` as one little-endian word: eight of them, or those before ``stop`` and then
     zeros. Inside of kernels."""
     size = stop - start
-    if _LOADS and start + 8 <= len(data):
-        word = _load(data, start)
-        return word if size >= 8 else word & ~(_ALL << (np.uint64(size) * _BYTE))
+    if LITTLE_ENDIAN and start + 8 <= len(data):
+        return load_word(data, start) & _FIRST_BYTES[min(size, 8)]
     word = np.uint64(0)
     for byte in range(min(size, 8)):
         word |= np.uint64(data[start + byte]) << (np.uint64(byte) * _BYTE)

@@ -20,7 +20,16 @@ from numba import types
 from penstock.expr.functions.text_search import bytes_of, stands
 from penstock.expr.functions.text_slices import concatenate_slices
 from penstock.expr.functions.vectors import valid_mask
-from penstock.zset.kernel import BYTES, INT32S, NEW_INT64S, Number, inlined, kernel, word_at
+from penstock.zset.kernel import (
+    BYTES,
+    INT32S,
+    LITTLE_ENDIAN,
+    NEW_INT64S,
+    Number,
+    inlined,
+    kernel,
+    load_word,
+)
 
 __all__ = ["Behind", "behind"]
 
@@ -72,19 +81,25 @@ def behind(pattern: str, group: int) -> Behind | None:
 
 @inlined
 def _next_place(data: Number, letter: Number, place: Number, stop: Number) -> Number:
-    """Where the byte ``letter``, not zero, stands first from ``place`` on; ``stop`` if not before that.
+    """Where the byte ``letter`` stands first, from ``place`` on; ``stop`` if it does not before that.
 
     The lowest byte of a word that becomes zero when the letter is taken from all of them is found without a
     branch: subtracting one borrows through its highest bit."""
     place, stop = np.int64(place), np.int64(stop)
     pattern = np.uint64(letter) * _LOW_BITS
     while place < stop:
-        word = word_at(data, place, stop) ^ pattern
-        hits = (word - _LOW_BITS) & ~word & _HIGH_BITS
-        if hits:
-            below = (hits & (~hits + np.uint64(1))) - np.uint64(1)
-            return place + np.int64(((below & _LOW_BITS) * _LOW_BITS) >> _HIGH_BYTE) - 1
-        place += 8
+        if LITTLE_ENDIAN and place + 8 <= len(data):
+            word = load_word(data, place) ^ pattern
+            hits = (word - _LOW_BITS) & ~word & _HIGH_BITS
+            if hits:
+                below = (hits & (~hits + np.uint64(1))) - np.uint64(1)
+                found = place + np.int64(((below & _LOW_BITS) * _LOW_BITS) >> _HIGH_BYTE) - 1
+                return min(found, stop)
+            place += 8
+        elif data[place] == letter:
+            return place
+        else:
+            place += 1
     return stop
 
 
