@@ -108,6 +108,31 @@ def test_short_of_memory_batches_are_used_where_they_were_written(monkeypatch: p
     told.close()
 
 
+def test_short_of_memory_older_batches_too_are_used_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "LARGE", 1)
+    monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: False)
+    told = coordinator(MemoryBackend())
+    told.open()
+    live(told, 2)
+    told.commit()
+    held = [held for found in spines(told) for held in found.held]
+    assert held and all(each.in_memory and each.ref is not None for each in held)
+    monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: True)
+    told.commit()
+    assert all(each.mapped is not None for each in held)
+    told.commit()
+    assert not any(each.in_memory or each.mapped is not None for each in held)
+    check(told, 2)
+    told.commit()
+    assert all(each.mapped is None for each in held), "what lies there already is not looked for again"
+    live(told)
+    check(told, STEPS)
+    told.close()
+    again = coordinator(told.store.backend)
+    again.open()
+    check(again, STEPS)
+
+
 def spines(told: Coordinator) -> list[Spine]:
     """All arrangements of the workers."""
     return [s for worker in told.runtime.workers for s in worker._arrangements._spines.values()]  # type: ignore[attr-defined]

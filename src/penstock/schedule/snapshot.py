@@ -5,15 +5,17 @@ has now. Writing it may take place in another thread while steps go on; all it c
 batch is stored. A batch that a step has merged away meanwhile is written nevertheless, because the version
 that is being made consists of it.
 
-Where the machine is short of memory, large batches are from then on used where they were written: the mapped
-file is the system's to drop and to read again, so state may be larger than memory.
+Where the machine is short of memory, large batches are from then on used where they were written, those of
+earlier versions too: the mapped file is the system's to drop and to read again, so state may be larger than
+memory.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -66,7 +68,7 @@ class Snapshot:
             held.ref, held.stored = place, stored
             self.occupancy.note(writer.name, stored)
         if is_short_of_memory():
-            self._map(writer.name, fresh)
+            self._map(fresh)
         return {
             "worker": self.worker,
             "arrangements": {
@@ -91,15 +93,20 @@ class Snapshot:
             writer.finish()
         return changed
 
-    def _map(self, name: str, fresh: Mapping[Held, tuple[BatchRef, int]]) -> None:
-        """Large batches are to be used where they were written, so that their memory can be freed."""
-        large = [(held, place.entry) for held, (place, _) in fresh.items() if len(held.batch) >= LARGE]
-        if not large:
-            return
-        segment = Segment.open(self.backend, name)
-        for held, entry in large:
-            if segment.entries[entry].kind != PACKED:
-                mapped = Batch.from_arrow(segment.read(entry), ordered=held.batch.ordered)
+    def _map(self, fresh: Container[Held]) -> None:
+        """Large batches are to be used where they lie now, so that their memory, or the file in which they
+        lay before, can be freed."""
+        opened: dict[str, Segment] = {}
+        for held in chain.from_iterable(self.arrangements.values()):
+            ref = held.ref
+            if ref is None or len(held.batch) < LARGE or not (held.in_memory or held in fresh):
+                continue
+            if ref.segment not in opened:
+                opened[ref.segment] = Segment.open(self.backend, ref.segment)
+            segment = opened[ref.segment]
+            if segment.entries[ref.entry].kind != PACKED:
+                whole = Batch.from_arrow(segment.read(ref.entry), ordered=held.batch.ordered)
+                mapped = whole.slice(ref.start, ref.stop)
                 held.mapped = replace(mapped, directory=held.batch.directory)
 
     def _add(self, writer: SegmentWriter, slot: str, held: Held) -> tuple[BatchRef, int]:

@@ -70,12 +70,14 @@ class BatchRef:
 @dataclass(slots=True, eq=False)
 class Held:
     """A batch of a spine, and where it is stored once it is, in how many bytes. ``mapped`` is the same batch
-    in the mapped file, which is to take its place: its memory is the system's to take back."""
+    in the mapped file, which is to take its place: its memory is the system's to take back. Until then, and
+    unless it was opened there, it is ``in_memory``."""
 
     batch: Batch
     ref: BatchRef | None = None
     stored: int = 0
     mapped: Batch | None = None
+    in_memory: bool = True
 
 
 class Spine:
@@ -112,7 +114,7 @@ class Spine:
         """Adds a batch that a segment holds in ``stored`` bytes, at its place by size."""
         if len(batch):
             place = bisect_right(self._held, -len(batch), key=lambda other: -len(other.batch))
-            self._held.insert(place, Held(batch, ref, stored))
+            self._held.insert(place, Held(batch, ref, stored, in_memory=False))
             self._changed()
 
     def insert(self, batch: Batch) -> None:
@@ -196,7 +198,7 @@ class Spine:
         """Goes over to the mapped batches that there are."""
         for held in self._held:
             if held.mapped is not None:
-                held.batch, held.mapped = held.mapped, None
+                held.batch, held.mapped, held.in_memory = held.mapped, None, False
         self._changed()
 
     def _changed(self) -> None:

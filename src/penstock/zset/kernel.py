@@ -98,7 +98,10 @@ of the machine. They need not be aligned, and nobody checks that they are there.
 
 
 def inlined(function: _F) -> _F:
-    """A part of kernels, compiled into each that uses it."""
+    """A part of kernels, compiled into each that uses it.
+
+    Numba notices only changes of the file in which a kernel itself stands: after changing a part, touch the
+    files of the kernels that use it, or ``make clean``."""
     make: Any = numba.njit(inline="always", nogil=True, error_model="numpy")
     part: _F = make(function)
     return part
