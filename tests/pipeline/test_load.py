@@ -13,9 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.circuit.layout import Layout
 from penstock.errors import InputError, PipelineError, StorageError
 from penstock.pipeline.pipeline import Mode, Pipeline
 from penstock.pipeline.run import Run
+from penstock.schedule import Worker
+from penstock.schedule.message import FILE_LEVEL, file_edge
+from penstock.storage import MemoryBackend
+from penstock.zset import HashSeed
 
 SCRIPT = """
 CREATE TABLE keyed (id BIGINT PRIMARY KEY, name STRING NOT NULL, n INT);
@@ -70,6 +75,16 @@ def test_the_rows_of_a_file_are_in_the_table_and_in_the_views(run: Run) -> None:
         assert rows_of(run, table) == ROWS
     assert rows_of(run, "by_name") == [("a", 3, 9), ("b", 2, 2)]
     assert rows_of(run, "loose") == rows_of(run, "told") == [("a", 3), ("b", 2)]
+
+
+def test_workers_meet_after_files_only_where_rows_have_an_owner(planned: Pipeline) -> None:
+    program = planned.program()
+    worker = Worker(program, 0, Layout.even(2), MemoryBackend(), HashSeed.random())
+    edges = {table: file_edge(program.circuit.tables[table]) for table in TABLES}
+    met = {table for table in TABLES if FILE_LEVEL in worker.exchanging([edges[table]])}
+    assert met == {"keyed", "keyless"}
+    assert FILE_LEVEL in worker.exchanging(sorted(edges.values()))
+    assert 0 in worker.exchanging([edges["events"]])  # what was counted travels
 
 
 def test_loaded_rows_are_replaced_and_deleted_like_pushed_ones(
