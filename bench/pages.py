@@ -8,6 +8,7 @@ their date; older figures are in the history of the repository.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -125,7 +126,8 @@ def _missed(report: Report) -> list[str]:
     lines = []
     for result in report.results:
         if not result.met:
-            missed = f"**{result.name}** was missed by a factor of {shown(result.shortfall)}."
+            far = f" by a factor of {shown(result.shortfall)}" if math.isfinite(result.shortfall) else ""
+            missed = f"**{result.name}** was missed{far}."
             lines += [f"{missed} {BOUNDS.get(result.name, '')}".rstrip(), ""]
     return lines
 

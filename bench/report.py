@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.sketch import Bar, Bars, Mark, Sketch, sketch_from_json, sketch_to_json
 
-__all__ = ["Result", "result_from_json", "result_to_json", "shown", "spread"]
+__all__ = ["Result", "agreement", "result_from_json", "result_to_json", "shown", "spread"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,12 @@ class Result:
         mark = [Mark(self.goal, f"{self.name}: {self.bound}")]
         unit = self.unit if ratio == "ratio" else ratio
         return Bars(self.what, f"times {unit.removeprefix('x ')}", bars, mark, log=True) if bars else None
+
+
+def agreement(name: str, answers: int, wrong: Sequence[str]) -> Result:
+    """The goal that all answers agree with other systems': a speed with a wrong answer is no speed."""
+    what = f"Answers that differ from another system's or could not be compared with it, of {answers:,}"
+    return Result(name, what, len(wrong), 0, " different", (), notes=wrong)
 
 
 def shown(value: object) -> str:

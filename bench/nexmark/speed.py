@@ -17,6 +17,7 @@ import argparse
 import math
 from collections.abc import Mapping, Sequence
 
+from bench.nexmark.answers import EQUAL
 from bench.nexmark.data import queries
 from bench.nexmark.files import GROUP
 from bench.nexmark.kept import Kept
@@ -24,7 +25,7 @@ from bench.nexmark.measured import Inputs, Measured
 from bench.nexmark.ours import COMMIT_INTERVAL_S
 from bench.nexmark.rounds import run_round
 from bench.nexmark.systems import PEER_SYSTEMS, THREADS, Peer
-from bench.report import Result
+from bench.report import Result, agreement
 
 __all__ = ["add_speed_arguments", "results", "run"]
 
@@ -97,12 +98,22 @@ def results(
     inputs: Inputs,
     notes: Sequence[str] = (),
 ) -> list[Result]:
-    """One result per peer, or the rates alone if there is none."""
+    """One result per peer and one of all answers, or the rates alone if there is no peer."""
     if not peers:
         rows = [_row(query, of["penstock"]) for query, of in found.items()]
         slowest = min((of["penstock"].rate if of["penstock"].ran else 0.0) for of in found.values())
         return [Result("nexmark", _title(inputs), slowest, 0, " events/s", rows, at_least=True, notes=notes)]
-    return [_result(key, peer, found, inputs, notes) for key, peer in peers.items()]
+    answers = {
+        f"{query}, {peer.name}": of[key].answer
+        for query, of in found.items()
+        for key, peer in peers.items()
+        if of[key].ran
+    }
+    wrong = [f"{who}: {answer}" for who, answer in answers.items() if not answer.startswith(EQUAL)]
+    return [
+        *(_result(key, peer, found, inputs, notes) for key, peer in peers.items()),
+        agreement("nexmark-answers", len(answers), wrong),
+    ]
 
 
 def _result(
@@ -144,8 +155,10 @@ def _result(
 
 
 def _range(ours: Measured, theirs: Measured) -> tuple[object, object]:
-    """The smallest and the largest ratio of one round."""
-    ratios = [mine.rate / other.rate for mine, other in zip(ours.rounds, theirs.rounds, strict=False)]
+    """The smallest and the largest ratio of one round. The last rounds belong together: a system that was
+    left out of earlier ones has fewer."""
+    pairs = zip(reversed(ours.rounds), reversed(theirs.rounds), strict=False)
+    ratios = [mine.rate / other.rate for mine, other in pairs]
     return (min(ratios), max(ratios)) if ratios else ("-", "-")
 
 

@@ -5,7 +5,7 @@ are refreshed (half new, half deleted) and the step is timed. Spark computes the
 Parquet files in the same session; DuckDB from these files too, and from tables that it holds in memory in
 its own format, which is the harder one to beat. All are timed after one run to warm up. The order of the two
 Spark sides alternates from view to view. In the end the view is compared with what Spark computes over the
-tables as they are, and its first answer with DuckDB's.
+tables as they are, and its first answer with DuckDB's; one that differs misses a goal of its own.
 
 Then all views live in one pipeline, which shares their tables and arrangements: its load is compared with
 what Spark takes to compute all answers once.
@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from bench.peers import PeerMissingError, ask
-from bench.report import Result
+from bench.report import Result, agreement
 from bench.tpch.data import folder_of, generated, pieces, queries, tables
 from bench.tpch.refresh import Refresh
 from penstock.oracle import Query, difference
@@ -37,7 +37,7 @@ from penstock.oracle.fixtures import reads
 from penstock.oracle.model import Step
 from penstock.spark import find_or_make_session
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["Timing", "add_arguments", "results", "run"]
 
 GOALS = {"spark": 50.0, "duckdb": 5.0, "slowest": 1.0, "load": 3.0}
 THREADS = 2
@@ -47,7 +47,8 @@ _DISCARDING_S = 1.0
 
 @dataclass
 class Timing:
-    """Seconds: of the load, of each refresh by its share, and of computing the view anew."""
+    """Seconds: of the load, of each refresh by its share, and of computing the view anew. ``answers`` were to
+    be compared with other systems', ``wrong`` says which did not agree."""
 
     load: float = 0.0
     refresh: dict[float, list[float]] = field(default_factory=dict)
@@ -55,6 +56,8 @@ class Timing:
     duckdb: list[float] = field(default_factory=list)
     duckdb_files: list[float] = field(default_factory=list)
     note: str = ""
+    answers: int = 0
+    wrong: list[str] = field(default_factory=list)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +102,7 @@ def run(arguments: argparse.Namespace) -> list[Result]:
         if len(chosen) > 1:
             _penstock(spark, scale, contents, chosen, shares, arguments.repeats, together, Path(answers))
             print(f"  all in one: {_line(together, shares)}", flush=True)
-    return _results(scale, shares, timings, together)
+    return results(scale, shares, timings, together)
 
 
 def _line(timing: Timing, shares: Sequence[float]) -> str:
@@ -179,7 +182,7 @@ def _penstock(
                     took = _refreshed(run, refresh.orders_only(share), used)
                     if number > 1:
                         times.append(took)
-            timing.note += _verified(run)
+            _verify(run, [query.name for query in chosen], timing)
             run.kill()
 
 
@@ -192,13 +195,15 @@ def _clear_away(run: ps.Run) -> None:
     time.sleep(_DISCARDING_S)
 
 
-def _verified(run: ps.Run) -> str:
-    """What is to be said of the views after comparing them with Spark: nothing, if they agree."""
+def _verify(run: ps.Run, views: Sequence[str], timing: Timing) -> None:
+    """Compares the views, as they are after all refreshes, with Spark."""
+    timing.answers += len(views)
     try:
-        wrong = [report.view for report in run.verify() if not report]
+        reports = run.verify()
     except Exception as error:  # Spark's own failure must not cost what was measured
-        return f" not compared with Spark: {type(error).__name__}"
-    return f" {', '.join(wrong)} DIFFERS from Spark" if wrong else ""
+        timing.wrong += [f"{view} not compared with Spark: {type(error).__name__}" for view in views]
+    else:
+        timing.wrong += [f"{report.view} differs from Spark's answer" for report in reports if not report]
 
 
 def _refreshed(run: ps.Run, step: Step, used: set[str]) -> float:
@@ -216,32 +221,37 @@ def _compare_first(run: ps.Run, chosen: Sequence[Query], answers: Path, timing: 
         if path.exists():
             ours, theirs = run.read(query.name), pq.read_table(path)
             theirs = theirs.rename_columns(ours.schema.names).cast(ours.schema)
+            timing.answers += 1
             if (found := difference(ours, theirs)) is not None:
-                timing.note += f" differs from DuckDB: {found}"
+                timing.wrong.append(f"{query.name} differs from DuckDB's answer: {found}")
 
 
-def _results(
+def results(
     scale: float, shares: Sequence[float], timings: Mapping[str, Timing], together: Timing
 ) -> list[Result]:
+    """The goals, from what each view took alone and all took together."""
     judged = 0.001 if 0.001 in shares else shares[0]
     rows = [_row(name, timing, shares, judged) for name, timing in timings.items()]
     title = f"TPC-H scale {scale:g}, each view alone, refresh of {judged:.2%} of the orders with their lines"
     over_spark = [float(str(row["x Spark"])) for row in rows]
     notes = [f"{name}: {timing.note.strip()}" for name, timing in timings.items() if timing.note]
     notes.append("q02, q11 and q16 read neither orders nor lines: a refresh is an empty step for them")
-    results = [
+    found = [
         Result("tpch", title, geometric_mean(over_spark), GOALS["spark"], "x Spark", rows, True, notes),
-        Result("tpch-slowest", title, min(over_spark), GOALS["slowest"], "x Spark", rows, True),
+        Result("tpch-slowest", title, min(over_spark), GOALS["slowest"], "x Spark", rows, True, notes),
     ]
     for name, column in (("tpch-duckdb-files", "x DuckDB (files)"), ("tpch-duckdb", "x DuckDB (memory)")):
         over = [float(str(row[column])) for row in rows if row[column] != "-"]
         if over:
-            results.append(
+            found.append(
                 Result(name, title, geometric_mean(over), GOALS["duckdb"], column, rows, at_least=True)
             )
     if together.refresh:
-        results.append(_load(scale, shares, judged, together))
-    return results
+        found.append(_load(scale, shares, judged, together))
+    every = [*timings.values(), together]
+    wrong = [text for timing in every for text in timing.wrong]
+    found.append(agreement("tpch-answers", sum(timing.answers for timing in every), wrong))
+    return found
 
 
 def _load(scale: float, shares: Sequence[float], judged: float, together: Timing) -> Result:

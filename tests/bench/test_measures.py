@@ -13,6 +13,7 @@ from bench import memory, scale
 from bench.latency import steps
 from bench.processes import workers_private_bytes
 from bench.startup import linked_copy, probe
+from bench.tpch import speed
 from bench.tpch.data import small
 
 
@@ -52,6 +53,20 @@ def test_memory_counts_every_arrangement_in_memory_and_on_disk(
     held, disk = memory.results("State", {view: sizes, "compact": compact})
     assert held.figure > 1 and disk.figure > 1 and largest in held.table()
     assert workers_private_bytes() != 0
+
+
+def test_tpch_judges_the_mean_the_slowest_view_and_every_answer() -> None:
+    def timing(refresh: float, wrong: list[str]) -> speed.Timing:
+        return speed.Timing(9.0, {0.001: [refresh]}, [2.0], [0.1], [0.4], answers=2, wrong=wrong)
+
+    alone = {"q01": timing(0.1, []), "q02": timing(0.4, ["q02 differs from Spark's answer"])}
+    found = {result.name: result for result in speed.results(1, [0.001], alone, timing(0.5, []))}
+    assert found["tpch"].figure == pytest.approx(10) and found["tpch-slowest"].figure == pytest.approx(5)
+    assert found["tpch-duckdb-files"].figure == pytest.approx(2)
+    assert found["tpch-duckdb"].figure == pytest.approx(0.5)
+    assert found["tpch-load"].figure == 4.5
+    answers = found["tpch-answers"]
+    assert not answers.met and answers.notes == ["q02 differs from Spark's answer"] and "of 6" in answers.what
 
 
 def test_latency_measures_all_views_at_both_paces_beside_spark(

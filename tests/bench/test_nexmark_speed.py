@@ -125,14 +125,16 @@ def test_the_slowest_query_that_both_run_decides() -> None:
     inputs = Inputs(10, 100, 10, 60)
     found = {
         "q00": {
-            "penstock": _ran(1000.0, 900.0, 5000.0),
+            "penstock": _ran(1000.0, 1000.0, 900.0, 5000.0),
             "flink": _ran(100.0, 300.0, 50.0, variant="heap", flat=True),
         },
         "q01": {"penstock": _ran(1000.0), "flink": _ran(400.0, answer="DIFFERS: 1 row")},
         "q06": {"penstock": _ran(10.0), "flink": Measured(error="not done after 60 s")},
     }
-    (result,) = results(found, {"flink": PEER_SYSTEMS["flink"]}, inputs)
+    result, answers = results(found, {"flink": PEER_SYSTEMS["flink"]}, inputs)
     assert result.figure == 2.5 and result.met
+    assert answers.figure == 1 and not answers.met and answers.what.endswith("of 2")
+    assert answers.notes == ["q01, PyFlink: DIFFERS: 1 row"]
     assert [row["ratio"] for row in result.rows] == [10.0, 2.5, "-"]
     assert [(row["from"], row["to"], row["rounds"]) for row in result.rows] == [
         (3.0, 100.0, 3),
@@ -146,13 +148,13 @@ def test_the_slowest_query_that_both_run_decides() -> None:
 
 def test_a_query_that_only_the_peer_runs_misses_the_goal() -> None:
     found = {"q00": {"penstock": Measured(error="refused"), "spark": _ran(5.0)}}
-    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
+    result, _ = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
     assert result.figure == 0 and not result.met
 
 
 def test_a_peer_that_runs_nothing_proves_nothing() -> None:
     found = {"q00": {"penstock": _ran(5.0), "spark": Measured(error="no")}}
-    (result,) = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
+    result, _ = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
     assert math.isnan(result.figure) and not result.met
 
 

@@ -19,7 +19,7 @@ from bench.pages import (
     write_pages,
     write_report,
 )
-from bench.report import Result, result_from_json, result_to_json, spread
+from bench.report import Result, agreement, result_from_json, result_to_json, spread
 from bench.sketch import Bars, Stack, Stacks
 
 ROWS = [{"view": "q01", "ms": 1.234, "x Spark": 60.0}, {"view": "q02", "ms": 5.0, "x Spark": 0.5}]
@@ -59,6 +59,14 @@ def test_a_report_says_by_how_much_a_goal_was_missed_and_what_bounds_it() -> Non
     assert "**toy** was missed by a factor of 9.09." in page and "**toy-slowest**" not in page
     known = Result("tpch-duckdb", "A toy", 2.5, 5.0, "x DuckDB", ROWS, at_least=True)
     assert f"missed by a factor of 2.00. {BOUNDS['tpch-duckdb']}" in report_page(_report("toy", known))
+
+
+def test_one_answer_that_differs_misses_the_goal() -> None:
+    assert agreement("toy-answers", 22, []).met
+    wrong = agreement("toy-answers", 22, ["q01 differs"])
+    assert wrong.verdict() == "toy-answers: 1 different (goal at most 0 different) MISSED"
+    page = report_page(_report("toy", MEAN, wrong))
+    assert "**toy-answers** was missed.\n" in page and "- q01 differs" in page
 
 
 def test_what_bounds_a_goal_is_told_of_goals_that_there_are() -> None:
