@@ -73,11 +73,12 @@ def _all(options: argparse.Namespace) -> int:
 def _measured(name: str, options: argparse.Namespace) -> Report:
     benchmark, before, started = BENCHMARKS[name], load_average(), time.monotonic()
     found = benchmark.run(options)
+    whole = not getattr(options, "resume", False)  # what goes on from earlier runs says nothing of its length
     return Report(
         benchmark=name,
         about=_about(benchmark),
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        seconds=round(time.monotonic() - started, 1),
+        seconds=round(time.monotonic() - started, 1) if whole else None,
         commit=commit(),
         machine=machine(),
         versions=versions(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -23,6 +25,16 @@ def test_a_run_is_estimated_by_the_last_one_then_by_the_benchmark_itself() -> No
     benchmarks = {"ran": own, "says": own, "silent": ModuleType("silent"), "old": own}
     reports = [_report("ran", seconds=90.0), _report("old", seconds=None)]
     assert estimates(benchmarks, reports) == {"ran": 1.5, "says": 7.0, "silent": DEFAULT_MINUTES, "old": 7.0}
+
+
+@pytest.mark.parametrize("more", [[], ["--resume"]])
+def test_only_a_whole_run_tells_how_long_the_next_will_take(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, more: list[str]
+) -> None:
+    monkeypatch.setattr(BENCHMARKS["nexmark"], "run", lambda options: _report("nexmark").results)
+    assert main(["nexmark", "--json", str(tmp_path / "found.json"), *more]) == 0
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert (found["seconds"] is None) == bool(more)
 
 
 def test_progress_tells_the_number_the_time_and_what_is_left() -> None:
