@@ -27,8 +27,11 @@ CHECKED = 20_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command line."""
     add_check_arguments(parser, required=False)
+    longer = ", ".join(f"of {query} {events:,}" for query, events in speed.LONGER.items())
     parser.add_argument(
-        "--events", type=int, help=f"events in all (default {speed.EVENTS:,}; with --check {CHECKED:,})"
+        "--events",
+        type=int,
+        help=f"events in all (default {speed.EVENTS:,}, {longer}; with --check {CHECKED:,})",
     )
     speed.add_speed_arguments(parser)
 

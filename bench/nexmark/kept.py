@@ -16,7 +16,7 @@ from bench.nexmark.files import ARTIFACTS
 from bench.nexmark.measured import Inputs, Measured, Round
 from bench.pages import FOLDER
 
-__all__ = ["Kept"]
+__all__ = ["Kept", "commits"]
 
 
 @dataclass
@@ -72,19 +72,20 @@ class Kept:
         unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         unfinished.replace(path)
 
-    def notes(self, queries: Iterable[str]) -> list[str]:
-        """If not all rounds were made with this commit: how many of which with which."""
-        by_commit: dict[str, dict[str, int]] = {}
-        for query in queries:
-            for each in self.queries[query]["penstock"].rounds:
-                counts = by_commit.setdefault(each.commit, {})
-                counts[query] = counts.get(query, 0) + 1
-        if set(by_commit) <= {commit()}:
-            return []
-        return [
-            f"commit {made}: {', '.join(f'{query} ({count})' for query, count in sorted(counts.items()))}"
-            for made, counts in by_commit.items()
-        ]
+
+def commits(found: Mapping[str, Mapping[str, Measured]]) -> list[str]:
+    """If not all rounds were made with this commit: how many of which with which."""
+    by_commit: dict[str, dict[str, int]] = {}
+    for query, of in found.items():
+        for each in of["penstock"].rounds:
+            counts = by_commit.setdefault(each.commit, {})
+            counts[query] = counts.get(query, 0) + 1
+    if set(by_commit) <= {commit()}:
+        return []
+    return [
+        f"commit {made}: {', '.join(f'{query} ({count})' for query, count in sorted(counts.items()))}"
+        for made, counts in by_commit.items()
+    ]
 
 
 def _done(found: Measured) -> float:

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from bench.nexmark.answers import EQUAL, compared, from_batches, from_debezium, from_diffs
 from bench.nexmark.data import columns, queries
 from bench.nexmark.files import Files, written
-from bench.nexmark.kept import Kept
+from bench.nexmark.kept import Kept, commits
 from bench.nexmark.measured import Inputs, Measured, Round
 from bench.nexmark.ours import measured
 from bench.nexmark.rounds import run_round, slope
@@ -122,7 +122,11 @@ def _ran(*rates: float, variant: str = "", answer: str = EQUAL, flat: bool = Fal
 
 
 def test_the_slowest_query_that_both_run_decides() -> None:
-    inputs = Inputs(10, 100, 10, 60)
+    inputs = {
+        "q00": Inputs(100, 1000, 10, 60),
+        "q01": Inputs(10, 100, 10, 60),
+        "q06": Inputs(10, 100, 10, 60),
+    }
     found = {
         "q00": {
             "penstock": _ran(1000.0, 1000.0, 900.0, 5000.0),
@@ -133,6 +137,7 @@ def test_the_slowest_query_that_both_run_decides() -> None:
     }
     result, answers = results(found, {"flink": PEER_SYSTEMS["flink"]}, inputs)
     assert result.figure == 2.5 and result.met
+    assert "between 10 and 100 events (q00: between 100 and 1,000). PyFlink" in result.what
     assert answers.figure == 1 and not answers.met and answers.what.endswith("of 2")
     assert answers.notes == ["q01, PyFlink: DIFFERS: 1 row"]
     assert [row["ratio"] for row in result.rows] == [10.0, 2.5, "-"]
@@ -148,13 +153,13 @@ def test_the_slowest_query_that_both_run_decides() -> None:
 
 def test_a_query_that_only_the_peer_runs_misses_the_goal() -> None:
     found = {"q00": {"penstock": Measured(error="refused"), "spark": _ran(5.0)}}
-    result, _ = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
+    result, _ = results(found, {"spark": PEER_SYSTEMS["spark"]}, {"q00": Inputs(10, 100, 10, 60)})
     assert result.figure == 0 and not result.met
 
 
 def test_a_peer_that_runs_nothing_proves_nothing() -> None:
     found = {"q00": {"penstock": _ran(5.0), "spark": Measured(error="no")}}
-    result, _ = results(found, {"spark": PEER_SYSTEMS["spark"]}, Inputs(10, 100, 10, 60))
+    result, _ = results(found, {"spark": PEER_SYSTEMS["spark"]}, {"q00": Inputs(10, 100, 10, 60)})
     assert math.isnan(result.figure) and not result.met
 
 
@@ -227,7 +232,7 @@ def test_measurements_are_kept_and_found_again_for_the_same_sizes(tmp_path: Path
     assert again.rounds("q01", ["penstock"]) == 2  # one of them failed
     assert again.rounds("q02", ["penstock", "flink"]) == 1  # who cannot is not waited for
     assert again.rounds("q02", ["penstock", "spark"]) == 0
-    assert again.notes(["q01", "q02"]) == ["commit 0123abc: q01 (1)"]
+    assert commits(again.queries) == ["commit 0123abc: q01 (1)"]
     larger = Inputs(small=1, large=11, group=5, timeout_s=9)
     assert not Kept.of(larger, **where).queries
     assert list(Kept.of(inputs, forgotten=["q01"], **where).queries) == ["q02"]
