@@ -5,15 +5,10 @@ step and commits now and then. A *staged* one is made by a Spark task for one le
 way a step goes ``begin``, ``run_level`` for each level with the messages of the level before, ``finish``,
 and then ``accept`` or ``abort``; nothing an operator stages is visible before ``accept``, so an aborted
 step leaves no trace.
-
-A level's messages may be addressed to later levels; they are handed on level by level, so a worker keeps
-nothing between levels but what it staged.
 """
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
@@ -21,22 +16,19 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.circuit.circuit import Node
-from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.layout import Layout
-from penstock.circuit.operator import Flow
-from penstock.circuit.operators import PassingTable, Table, View
-from penstock.circuit.program import Edge, Fragment, Program
-from penstock.errors import EvaluationError, PipelineError
+from penstock.circuit.operators import PassingTable, Table
+from penstock.circuit.program import Program
+from penstock.errors import PipelineError
 from penstock.schedule.background import give_way
 from penstock.schedule.change_log import ChangeLog, with_step
 from penstock.schedule.files import FileShare
-from penstock.schedule.handoff import Handoff
+from penstock.schedule.levels import Levels
 from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge, table_of
-from penstock.schedule.node_state import NodeState, StepScope
+from penstock.schedule.node_state import StepScope
 from penstock.schedule.snapshot import Snapshot, joined
 from penstock.schedule.state import Arrangements
 from penstock.storage import Backend, open_backend
-from penstock.trace import Batch
 from penstock.zset import HashSeed, ZSet
 
 __all__ = ["Worker", "make_worker"]
@@ -67,36 +59,19 @@ class Worker:
         self._merger: Executor | None = None
         self._arrangements = self._opened({})
         self._opening: frozenset[str] = frozenset()
-        self._inputs: dict[int, list[Edge]] = defaultdict(list)
-        self._outputs: dict[int, list[Edge]] = defaultdict(list)
-        for edge in program.edges:  # an edge into a later port has a higher number
-            self._inputs[edge.target].append(edge)
-            self._outputs[edge.source].append(edge)
-        self._handoffs = {e.id: Handoff(self._schema(e.source)) for e in program.edges if e.handoff}
-        for node_id in program.circuit.tables.values():
-            self._handoffs[input_edge(node_id)] = Handoff(self._schema(node_id))
+        self._levels = Levels(program, self._scope())
         self._read = {node: program.circuit.columns_read(node) for node in program.circuit.tables.values()}
-        self._fragments = [program.fragments_at(level) for level in range(program.levels)]
         self._exchanging: dict[frozenset[int], frozenset[int]] = {}
         self._step = 0
         self._files: list[Message] = []
         self._pushed: list[Message] = []
-        self._clear()
         self._changes = ChangeLog(retained_steps)
 
-    def _schema(self, node: int) -> pa.Schema:
-        return self.program.circuit.nodes[node].operator.schema
+    def _scope(self) -> StepScope:
+        return StepScope(self.seed, self.layout, self.worker, self._arrangements, opening=bool(self._opening))
 
     def _clear(self) -> None:
-        self._scope = StepScope(
-            self.seed, self.layout, self.worker, self._arrangements, opening=bool(self._opening)
-        )
-        self._pending: dict[str, Delta] = {}
-        self._millis: dict[int, float] = defaultdict(float)
-        self._rows_in: dict[int, int] = {}
-        self._rows_out: dict[int, int] = {}
-        for handoff in self._handoffs.values():
-            handoff.clear()
+        self._levels.begin(self._scope())
 
     # ---- life cycle -------------------------------------------------------------------------------
 
@@ -153,30 +128,19 @@ class Worker:
             return self._read_files()
         if level == 0:
             inbox = [*inbox, *self._pushed]
-        outbox = self._receive(inbox, level)
-        for fragment in self._fragments[level]:
-            self._run(fragment, outbox)
-        return outbox
+        return self._levels.run(level, inbox)
 
     def finish(self) -> dict[str, Any]:
         """What the step did here: changed rows per view, counters, time and rows per node."""
-        return {
-            "worker": self.worker,
-            "step": self._step,
-            "views": {name: len(delta) for name, delta in self._pending.items()},
-            "counters": dict(self._scope.counters),
-            "node_ms": {str(node): round(ms, 3) for node, ms in self._millis.items()},
-            "rows_in": {str(node): rows for node, rows in self._rows_in.items()},
-            "rows_out": {str(node): rows for node, rows in self._rows_out.items()},
-        }
+        return {"worker": self.worker, "step": self._step, **self._levels.done()}
 
     def accept(self) -> None:
         """Makes the step part of the state."""
-        for slot, batch in self._scope.staged:
+        for slot, batch in self._levels.scope.staged:
             if not self._opening or slot in self._opening:
                 self._arrangements.spine(slot).insert(batch)
         self._arrangements.tidy()
-        fresh = {view: delta.zset for view, delta in self._pending.items() if self._is_fresh(view)}
+        fresh = {view: delta.zset for view, delta in self._levels.changes.items() if self._is_fresh(view)}
         self._changes.accept(self._step, fresh)
         self._opening = frozenset()
         self._clear()
@@ -230,19 +194,7 @@ class Worker:
         empty = with_step(ZSet.empty(node.operator.schema), 0)
         return joined([empty, *self._changes.since(view, since)])
 
-    # ---- running ----------------------------------------------------------------------------------
-
-    def _receive(self, messages: Sequence[Message], level: int) -> list[Message]:
-        """Puts messages into handoffs; those for later levels are handed on."""
-        onward: list[Message] = []
-        for message in messages:
-            if message.edge >= 0:
-                edge = self.program.edges[message.edge]
-                if self.program.level_of[edge.target] > level:
-                    onward.append(message)
-                    continue
-            self._handoffs[message.edge].give(self._flow(message))
-        return onward
+    # ---- files ------------------------------------------------------------------------------------
 
     def _read_files(self) -> list[Message]:
         """The level before the first: reads this worker's shares and sends every row to its owner, which it
@@ -257,67 +209,6 @@ class Worker:
                     parts = [(self.worker, rows)] if rows.keys is None else self.layout.split(rows)
                     outbox += [Message(input_edge(node), owner, part) for owner, part in parts]
         return outbox
-
-    def _flow(self, message: Message) -> Flow:
-        """What a message holds."""
-        if not isinstance(message.content, pa.RecordBatch):
-            return message.content
-        if message.edge < 0:
-            return Delta.decode(self._schema(-1 - message.edge), message.content)
-        node = self.program.circuit.nodes[self.program.edges[message.edge].source]
-        if node.operator.arranged:
-            before = NodeState(self._scope, node).before(0)
-            return Arranged(node.operator.schema, Batch.from_arrow(message.content), before)
-        return Delta.decode(node.operator.schema, message.content)
-
-    def _drain(self, edge: Edge) -> Flow:
-        """What came along an edge; an arrangement that did not change is not sent, yet can be searched."""
-        handoff = self._handoffs[edge.id]
-        source = self.program.circuit.nodes[edge.source]
-        if handoff.waiting or not source.operator.arranged:
-            return handoff.drain()
-        return source.operator.idle(NodeState(self._scope, source))
-
-    def _run(self, fragment: Fragment, outbox: list[Message]) -> None:
-        """One fragment: operators pass their flows on directly, handoffs only at its border."""
-        flows: dict[int, Flow] = {}
-        for node_id in fragment.nodes:
-            node = self.program.circuit.nodes[node_id]
-            inputs = [
-                self._drain(edge) if edge.handoff else flows[edge.source] for edge in self._inputs[node_id]
-            ]
-            if not inputs and input_edge(node_id) in self._handoffs:
-                inputs = [self._handoffs[input_edge(node_id)].drain()]
-            flows[node_id] = flow = self._apply(node, inputs)
-            for edge in self._outputs[node_id]:
-                if edge.handoff:
-                    self._send(edge, flow, outbox)
-
-    def _apply(self, node: Node, inputs: list[Flow]) -> Flow:
-        state = NodeState(self._scope, node)
-        if not any(map(len, inputs)) and not (self._opening and node.operator.opens):
-            return node.operator.idle(state)
-        started = time.perf_counter()
-        try:
-            flow = node.operator.run(inputs, state)
-        except EvaluationError as error:
-            views = ", ".join(self.program.circuit.views_of(node.id))
-            raise error.located(views, node.operator.describe()) from error
-        self._millis[node.id] += (time.perf_counter() - started) * 1000
-        self._rows_in[node.id], self._rows_out[node.id] = sum(map(len, inputs)), len(flow)
-        if isinstance(node.operator, View) and isinstance(flow, Delta):
-            self._pending[node.operator.name] = flow
-        return flow
-
-    def _send(self, edge: Edge, flow: Flow, outbox: list[Message]) -> None:
-        here, there = self.program.level_of[edge.source], self.program.level_of[edge.target]
-        if here == there:
-            self._handoffs[edge.id].give(flow)
-        elif edge.exchange:
-            assert isinstance(flow, Delta)
-            outbox += [Message(edge.id, target, part) for target, part in self.layout.split(flow)]
-        elif len(flow):
-            outbox.append(Message(edge.id, self.worker, flow))
 
     def _is_fresh(self, view: str) -> bool:
         """In an opening step only new views have changes: the others are as they were."""
