@@ -8,6 +8,7 @@ lines or wait in silence: a barrier job without slots makes Spark retry for ten 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem
@@ -56,7 +58,24 @@ def find_or_make_session(name: str, workers: int) -> tuple[SparkSession, bool]:
     builder = SparkSession.builder.appName(f"penstock {name}").master(f"local[{workers + _SPARE_SLOTS}]")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate(), True
+    made = builder.getOrCreate()
+    _start_daemon(made.sparkContext)
+    return made, True
+
+
+def _start_daemon(context: SparkContext) -> None:
+    """Has Spark start the process that workers are forked from, in passing: its imports take about as long as
+    planning the views, which comes next and needs none of them. What goes wrong shows with the workers."""
+
+    def job() -> None:
+        with contextlib.suppress(Exception):
+            context.parallelize([0], 1).foreach(_nothing)
+
+    InheritableThread(target=job, name="penstock-daemon", daemon=True).start()
+
+
+def _nothing(_: int) -> None:
+    pass
 
 
 def require_classic(spark: SparkSession) -> None:
