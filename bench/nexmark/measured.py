@@ -75,5 +75,7 @@ class Inputs:
     variants: int = 8
 
     def files(self, system: System, size: int) -> Files:
-        """The events for one system."""
-        return written(size, system.format, group=self.group)
+        """The events for one system, in the page cache."""
+        files = written(size, system.format, group=self.group)
+        files.read_ahead()
+        return files

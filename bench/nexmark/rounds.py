@@ -27,12 +27,13 @@ __all__ = ["run_round", "slope"]
 def run_round(
     query: str, turn: int, peers: Mapping[str, Peer], inputs: Inputs, before: Mapping[str, Measured]
 ) -> dict[str, Measured]:
-    """What was measured ``before``, with one round more. With each ``turn`` another system begins."""
+    """What was measured ``before``, with one round more. With each ``turn`` another system begins, and every
+    other time they go the other way round: nobody always comes after the same one."""
     systems: dict[str, System] = {"penstock": Penstock(), **peers}
     names = list(systems)
-    turn %= len(names)
+    way = -1 if turn % 2 else 1
     found: dict[str, Measured] = {}
-    for name in names[turn:] + names[:turn]:
+    for name in (names[(turn + way * place) % len(names)] for place in range(len(names))):
         found[name] = deepcopy(before.get(name, Measured()))  # a round that is broken off leaves no trace
         if not found[name].error:
             _timed(systems[name], query, inputs, found[name])

@@ -200,6 +200,36 @@ def test_the_fastest_variant_is_found_in_the_first_round_and_stays(monkeypatch: 
     assert never["told"].error == "out of luck" and not never["told"].ran
 
 
+def test_nobody_always_comes_after_the_same_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Inputs, "files", lambda self, system, size: size)
+    monkeypatch.setattr("bench.nexmark.rounds.Penstock", lambda: Told(slow=1.0, quick=0.5))
+    monkeypatch.setattr("bench.nexmark.rounds._our_answer", lambda *given: None)
+    peers = {name: Told(slow=2.0, quick=1.0) for name in ("a", "b", "c")}
+    orders = [
+        list(run_round("q00", turn, peers, Inputs(10, 100, 10, 60), {}))  # type: ignore[arg-type]
+        for turn in range(4)
+    ]
+    assert [order[0] for order in orders] == ["penstock", "a", "b", "c"]
+    assert all(sorted(order) == ["a", "b", "c", "penstock"] for order in orders)
+    followed = {order[order.index("penstock") - 1] for order in orders if order[0] != "penstock"}
+    assert followed == {"a", "c"}
+
+
+def test_files_are_read_ahead_whole(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    plain = Path.open
+
+    def noted(path: Path, *arguments: object, **options: object) -> object:
+        opened.append(path)
+        return plain(path, *arguments, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", noted)
+    files.read_ahead()
+    assert opened == sorted(
+        path for name in ("auction", "bid", "person", "side_input") for path in files.of(name)
+    )
+
+
 def test_memory_and_time_of_descendants_are_counted() -> None:
     hungry = "import time; x = bytearray(200_000_000)\nwhile time.process_time() < 0.7: pass"
     program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hungry!r}]); print('{{}}')"
