@@ -50,13 +50,11 @@ BOUNDS: Mapping[str, str] = {
         "view would make that cheaper. Rates of runs of a second or two are uncertain by a factor of two."
     ),
     "nexmark-flink": (
-        "Only q00 is below, which hands rows on as they are. Flink's sink looks at none of the columns, "
-        "and of its runs of several seconds all but 0.4 to 0.9 are starting up, so that its rate is "
-        "uncertain by a factor of two: nine rounds gave 5.0 to 10.6 million events a second (ours 7.4 to "
-        "14.5), and 0.4 to 2.0 processor seconds for the same events. Ours reads, checks and hands on "
-        "every column, and logs what it read: nearly all of a step is Arrow reading Parquet, half of that "
-        "the texts. A larger input would tell more. Everything else is more than two and a half times as "
-        "fast."
+        "q00 is closest, which only hands rows on: Flink's sink looks at none of the columns, while ours are "
+        "read, checked, handed on and logged. Nearly all of a step is Arrow reading Parquet, half of that the "
+        "texts, and both systems are bound by that: nine rounds gave 4.7 to 9.1 million events a second for "
+        "Flink and 10.4 to 15.8 for ours, the lower ones after systems that had taken most of the memory. "
+        "Everything else is more than two and a half times as fast."
     ),
     "nexmark-pathway": (
         "q03 and q08 read people and auctions only, 400,000 rows of the five million events: both systems "
