@@ -34,7 +34,7 @@ BOUNDS: Mapping[str, str] = {
     "tpch-duckdb-files": "The same bounds it as beside DuckDB in memory.",
     "tpch-duckdb": (
         "DuckDB answers most of these queries in 8 to 150 ms at this scale, from tables that are in its "
-        "memory already. A refresh costs 11 to 48 ms, of which 8 to 30 do not depend on how many rows "
+        "memory already. A refresh costs 10 to 44 ms, of which 7 to 22 do not depend on how many rows "
         "changed: two processes meet at two to ten levels, and Python passes up to sixty operators, each of "
         "which calls Arrow and NumPy some dozen times for a few hundred rows. Of query 6's 13 ms, 5 are the "
         "table itself: of 3,100 rows all sixteen columns are hashed, looked up, sorted and copied, of which "
