@@ -62,7 +62,7 @@ def there(process: Path) -> bool:
         command, settings = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
     except OSError:
         return False
-    return b"penstock.spark.daemon" in command and os.environ["MARK"].encode() in settings
+    return b"-m\\0penstock.spark.daemon" in command and os.environ["MARK"].encode() in settings
 
 end = time.monotonic() + float(sys.argv[1])
 while not (found := any(map(there, Path("/proc").glob("[0-9]*")))) and time.monotonic() < end:
