@@ -53,8 +53,8 @@ BOUNDS: Mapping[str, str] = {
         "q00 is closest, which only hands rows on: Flink's sink looks at none of the columns, while ours are "
         "read, checked, handed on and logged. Nearly all of a step is Arrow reading Parquet, half of that "
         "the texts, and both systems are bound by that: nine rounds gave 4.7 to 9.1 million events a second "
-        "for Flink and 10.4 to 15.8 for ours, the lower ones after systems that had taken most of the "
-        "memory. Everything else is more than two and a half times as fast."
+        "for Flink and 10.4 to 15.8 for ours, so that noise decides. Everything else is more than two and a "
+        "half times as fast."
     ),
     "nexmark-pathway": (
         "q03 and q08 read people and auctions only, 400,000 rows of the five million events: both systems "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from bench.nexmark.files import Files, written
@@ -54,6 +54,10 @@ class Measured:
     def cpu_s(self) -> float:
         """Processor seconds from the smaller to the larger input: the median."""
         return median(each.cpu_s for each in self.rounds) if self.rounds else math.nan
+
+    def beside(self, other: Measured) -> Measured:
+        """Only the rounds that both were in, the last ones: those that the other was left out of come first."""
+        return replace(self, rounds=self.rounds[-len(other.rounds) :]) if other.ran else self
 
     def line(self) -> str:
         """The last round, for people who wait."""

@@ -137,7 +137,8 @@ def _result(
 ) -> Result:
     rows, ratios, notes = [], [], list(remarks)
     for query, of in found.items():
-        ours, theirs = of["penstock"], of[key]
+        theirs = of[key]
+        ours = of["penstock"].beside(theirs)
         row = _row(query, ours)
         ratio: object = "-"
         if theirs.ran:
@@ -167,10 +168,8 @@ def _result(
 
 
 def _range(ours: Measured, theirs: Measured) -> tuple[object, object]:
-    """The smallest and the largest ratio of one round. The last rounds belong together: a system that was
-    left out of earlier ones has fewer."""
-    pairs = zip(reversed(ours.rounds), reversed(theirs.rounds), strict=False)
-    ratios = [mine.rate / other.rate for mine, other in pairs]
+    """The smallest and the largest ratio of one round."""
+    ratios = [mine.rate / other.rate for mine, other in zip(ours.rounds, theirs.rounds, strict=False)]
     return (min(ratios), max(ratios)) if ratios else ("-", "-")
 
 

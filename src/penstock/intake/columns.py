@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import StructField
 
 from penstock.expr.functions.floats import one_spelling
+from penstock.expr.functions.text_search import bytes_of, is_ascii
 from penstock.intake.arrow_values import check_nulls
 from penstock.intake.refusal import RefusedError
 
@@ -27,15 +27,11 @@ def let_in(array: pa.Array, field: StructField, *, in_key: bool) -> pa.Array:
 def _is_plain_text(array: pa.Array) -> bool:
     """Whether a column is text without NULLs, in ASCII alone and in order: then a full validation would find
     nothing more. One look at all bytes costs a third of Arrow's look at every value."""
-    if array.type != pa.string() or not len(array):
+    if array.type != pa.string() or not len(array) or array.buffers()[0] is not None:
         return False
     array.validate()  # the first and the last offset are within the data
-    validity, offsets, data = array.buffers()
-    if validity is not None or data is None:
-        return False
-    ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
-    text = np.frombuffer(data, np.int8)[ends[0] : ends[-1]]
-    return bool((ends[1:] >= ends[:-1]).all() and (not len(text) or text.min() >= 0))
+    _, ends = bytes_of(array)
+    return bool((ends[1:] >= ends[:-1]).all()) and is_ascii(array)
 
 
 def contiguous(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -19,7 +19,7 @@ from penstock.expr.functions.array_changes import concatenate_arrays
 from penstock.expr.functions.lists import Lists, relist
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import always, same_as_first, widest_nullability
-from penstock.expr.functions.text_search import bytes_of
+from penstock.expr.functions.text_search import is_ascii
 from penstock.expr.functions.text_slices import Characters
 from penstock.expr.functions.vectors import as_array, build, constant, is_scalar, map_distinct, unpack
 from penstock.expr.nodes import Call, Expr
@@ -33,7 +33,7 @@ _FOREVER = 2**31 - 1
 
 def _mapped(value: pa.Array, fast: Callable[..., pa.Array], slow: Callable[[str], str]) -> pa.Array:
     result = fast(value)
-    if _is_ascii(value):
+    if is_ascii(value):
         return result
     ascii_only = pc.string_is_ascii(value).fill_null(True)
     rest = ~np.asarray(ascii_only.to_numpy(zero_copy_only=False))
@@ -42,15 +42,6 @@ def _mapped(value: pa.Array, fast: Callable[..., pa.Array], slow: Callable[[str]
     chosen = pa.array(rest)
     mapped = map_distinct(slow, [value.filter(chosen)], int(rest.sum()), pa.string())
     return pc.replace_with_mask(result, chosen, mapped)
-
-
-def _is_ascii(value: pa.Array) -> bool:
-    """Whether all bytes of a column are letters of ASCII: a look at all of them at once."""
-    if len(value) == 0:
-        return True
-    data, offsets = bytes_of(value)
-    inside = data[offsets[0] : offsets[-1]]
-    return len(inside) == 0 or int(inside.max()) < 128
 
 
 @function("Upper", "Lower", result=same_as_first)

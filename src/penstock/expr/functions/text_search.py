@@ -14,7 +14,7 @@ from numba import types
 from penstock.expr.functions.vectors import valid_mask
 from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_INT64S, Number, inlined, kernel
 
-__all__ = ["ABSENT", "bytes_of", "contains", "part_places", "stands"]
+__all__ = ["ABSENT", "bytes_of", "contains", "is_ascii", "part_places", "stands"]
 
 ABSENT = -1
 """Where a part ends that is not there."""
@@ -52,6 +52,15 @@ def bytes_of(text: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int3
     _, offsets, data = text.buffers()
     places = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
     return np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8), places
+
+
+def is_ascii(text: pa.Array) -> bool:
+    """Whether all bytes of a column are letters of ASCII: a look at all of them at once."""
+    if len(text) == 0:
+        return True
+    data, offsets = bytes_of(text)
+    inside = data[offsets[0] : offsets[-1]]
+    return len(inside) == 0 or int(inside.max()) < 128
 
 
 @inlined
