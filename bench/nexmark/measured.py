@@ -56,7 +56,7 @@ class Measured:
         return median(each.cpu_s for each in self.rounds) if self.rounds else math.nan
 
     def beside(self, other: Measured) -> Measured:
-        """Only the rounds that both were in, the last ones: those that the other was left out of come first."""
+        """Only the rounds that both were in, the last ones: those without the other come first."""
         return replace(self, rounds=self.rounds[-len(other.rounds) :]) if other.ran else self
 
     def line(self) -> str:
