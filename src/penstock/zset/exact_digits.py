@@ -21,9 +21,11 @@ from numba import types
 from numpy.typing import NDArray
 
 from penstock.errors import EvaluationError
-from penstock.zset.kernel import kernel
+from penstock.zset.kernel import Number, kernel, part
 
 __all__ = [
+    "ABOVE",
+    "BELOW",
     "BIN",
     "DIGIT_BITS",
     "DIGIT_MASK",
@@ -31,6 +33,8 @@ __all__ = [
     "Int64s",
     "carry",
     "digits_of",
+    "magnitude",
+    "matrix_of",
     "needs_carry",
     "ripple",
     "weigh",
@@ -46,6 +50,8 @@ DIGIT_MASK = np.int64((1 << 32) - 1)
 
 _WEIGHT_LIMIT = 1 << 31
 
+ABOVE, BELOW = 2, 4  # places that a carry can reach, and empty ones below so that five can always be read
+
 
 def digits_of(sums: Mapping[str, Int64s], kind: str) -> dict[int, Int64s]:
     """The digit columns of one kind by place."""
@@ -53,7 +59,7 @@ def digits_of(sums: Mapping[str, Int64s], kind: str) -> dict[int, Int64s]:
 
 
 def needs_carry(weights: Int64s) -> bool:
-    """Whether rows of these weights must be carried one by one, lest a sum over them overflows a digit."""
+    """Whether rows of these weights must be carried one by one, because their sum could overflow a digit."""
     # In doubles, because the sum of absolute weights may itself leave int64.
     magnitudes = np.abs(weights.astype(np.float64))
     if magnitudes.max(initial=0.0) >= _WEIGHT_LIMIT:
@@ -66,10 +72,10 @@ def needs_carry(weights: Int64s) -> bool:
 def weigh(
     digits: Mapping[int, Int64s], weights: Int64s, *, carrying: bool, top: int | None = None
 ) -> dict[int, Int64s]:
-    """Each row's number times its weight. Digits given are below 2^32 in magnitude.
+    """Each row's number times its weight. The given digits are below 2^32 in magnitude.
 
-    ``carrying`` is what :func:`needs_carry` said of all weights. ``top`` is the highest place there may be;
-    without it new places appear as needed.
+    ``carrying`` is the result of :func:`needs_carry` for all weights. ``top`` is the highest position
+    allowed; without it new positions appear as needed.
     """
     products = {place: digit * weights for place, digit in digits.items()}
     return ripple(products, top) if carrying else products
@@ -118,3 +124,41 @@ def _ripple(matrix: Int64s, open_top: bool) -> None:
             more = (low >> DIGIT_BITS) + ((low >> np.int64(31)) & np.int64(1))
             matrix[place, i] = low - (more << DIGIT_BITS)
             incoming = high + more
+
+
+def matrix_of(digits: Mapping[int, Int64s], rows: int) -> tuple[NDArray[np.int64], int]:
+    """Digits as a matrix of one line per place, from the lowest place in use, which is returned beside it."""
+    if not digits:
+        return np.zeros((1, rows), np.int64), 0
+    lowest, highest = min(digits), max(digits)
+    matrix = np.zeros((highest - lowest + 1, rows), np.int64)
+    for place, column in digits.items():
+        matrix[place - lowest] = column
+    return matrix, lowest
+
+
+@part
+def magnitude(matrix: Number, row: Number, number: Number) -> Number:
+    """Writes the magnitude of a row's number into ``number``: ``BELOW`` empty places, then digits below 2^32.
+    Returns whether the number is negative, and where its highest digit is (``BELOW`` for zero)."""
+    places = len(matrix)
+    top = places + ABOVE + BELOW
+    mask = np.uint64(DIGIT_MASK)
+    # In two's complement: digits in [0, 2^32), and the sign in what is left over.
+    carried = np.int64(0)
+    for place in range(top):
+        digit = matrix[place - BELOW, row] if BELOW <= place < places + BELOW else np.int64(0)
+        # Only the lower half meets the carry, so the addition stays inside int64.
+        low = (digit & DIGIT_MASK) + carried
+        number[place] = np.uint64(low & DIGIT_MASK)
+        carried = (digit >> DIGIT_BITS) + (low >> DIGIT_BITS)
+    if carried < 0:
+        borrow = np.uint64(1)
+        for place in range(top):
+            flipped = (number[place] ^ mask) + borrow
+            number[place] = flipped & mask
+            borrow = flipped >> np.uint64(32)
+    lead = top - 1
+    while lead > BELOW and number[lead] == 0:
+        lead -= 1
+    return carried < 0, lead

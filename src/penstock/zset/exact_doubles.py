@@ -1,9 +1,10 @@
-"""Sums of doubles that are exact, so their order, grouping and later deletions cannot show.
+"""Exact sums of doubles, so that order, grouping and later deletions make no difference.
 
 Every finite double is an integer of 53 bits times a power of two, so it falls on at most three neighbouring
 base-2^32 digits of one fixed-point number that reaches from 2^-1088 to beyond 2^1024. Digits add as integers
 (:mod:`.exact_digits`); only reading the total rounds, once, to the nearest double (ties to even). NaN and the
-two infinities are counted beside: while one is in the sum it decides, and once deleted it is gone.
+two infinities are counted separately: they determine the sum while they are in it, and stop doing so when
+they are deleted.
 
 Cost: a dozen passes over the rows plus three for each magnitude range of 2^32 that occurs; values of similar
 size use two or three columns. Reading costs a few passes for each column.
@@ -19,11 +20,15 @@ from numba import types
 from numpy.typing import NDArray
 
 from penstock.zset.exact_digits import (
+    ABOVE,
+    BELOW,
     BIN,
     DIGIT_BITS,
     DIGIT_MASK,
     Int64s,
     digits_of,
+    magnitude,
+    matrix_of,
     needs_carry,
     weigh,
 )
@@ -153,16 +158,10 @@ def join_doubles(sums: Mapping[str, Int64s], length: int) -> Doubles:
 
 def _nearest(digits: Mapping[int, Int64s], length: int) -> Doubles:
     """The nearest double of each row of digits."""
-    lowest, highest = min(digits), max(digits)
-    matrix = np.zeros((highest - lowest + 1, length), np.int64)
-    for place, column in digits.items():
-        matrix[place - lowest] = column
+    matrix, lowest = matrix_of(digits, length)
     result = np.empty(length, np.float64)
-    _round(matrix, lowest, np.empty(len(matrix) + _ABOVE + _BELOW, np.uint64), result)
+    _round(matrix, lowest, np.empty(len(matrix) + ABOVE + BELOW, np.uint64), result)
     return result
-
-
-_ABOVE, _BELOW = 2, 2  # places that a carry can reach, and empty ones below so that three can always be read
 
 
 @kernel(
@@ -170,27 +169,9 @@ _ABOVE, _BELOW = 2, 2  # places that a carry can reach, and empty ones below so 
 )
 def _round(matrix: NDArray[np.int64], lowest: Number, number: NDArray[np.uint64], result: Doubles) -> None:
     """Rounds each column of ``matrix``, digits from place ``lowest`` upwards; ``number`` is working space."""
-    places, rows = matrix.shape
-    top = places + _ABOVE + _BELOW
     mask = np.uint64(DIGIT_MASK)
-    for row in range(rows):
-        # The number in two's complement: digits in [0, 2^32), and the sign in what is left over.
-        carried = np.int64(0)
-        for place in range(top):
-            digit = matrix[place - _BELOW, row] if _BELOW <= place < places + _BELOW else np.int64(0)
-            # Only the lower half meets the carry, so the addition stays inside int64.
-            low = (digit & DIGIT_MASK) + carried
-            number[place] = np.uint64(low & DIGIT_MASK)
-            carried = (digit >> DIGIT_BITS) + (low >> DIGIT_BITS)
-        if carried < 0:
-            borrow = np.uint64(1)
-            for place in range(top):
-                flipped = (number[place] ^ mask) + borrow
-                number[place] = flipped & mask
-                borrow = flipped >> np.uint64(32)
-        lead = top - 1
-        while lead > _BELOW and number[lead] == 0:
-            lead -= 1
+    for row in range(matrix.shape[1]):
+        negative, lead = magnitude(matrix, row, number)
         first, second, third = number[lead], number[lead - 1], number[lead - 2]
         if first == 0:
             result[row] = 0.0
@@ -210,7 +191,7 @@ def _round(matrix: NDArray[np.int64], lowest: Number, number: NDArray[np.uint64]
         half = np.uint64(1) << (_DROPPED_BITS - np.uint64(1))
         if rest > half or (rest == half and (sticky or kept & np.uint64(1) != 0)):
             kept += np.uint64(1)
-        exponent = (lead - _BELOW + lowest) * 32 + 31 - np.int64(gap) - 52
+        exponent = (lead - BELOW + lowest) * 32 + 31 - np.int64(gap) - 52
         # A total beyond the largest double is infinite.
         value = math.ldexp(np.float64(kept), exponent)
-        result[row] = -value if carried < 0 else value
+        result[row] = -value if negative else value

@@ -26,6 +26,7 @@ from penstock.zset.exact_digits import (
     DIGIT_MASK,
     Int64s,
     digits_of,
+    matrix_of,
     needs_carry,
     ripple,
     weigh,
@@ -72,7 +73,7 @@ def _block(
 
 
 def _times(left: _Limbs, right: _Limbs) -> _Limbs:
-    """The product of two numbers of digits below 2^32, in such digits."""
+    """The product of two numbers given as digits below 2^32, in the same form."""
     result = [np.zeros(len(left[0]), np.uint64) for _ in range(len(left) + len(right))]
     for i, one in enumerate(left):
         for j, other in enumerate(right):
@@ -121,6 +122,16 @@ class ExactNumbers:
 
     def __sub__(self, other: ExactNumbers) -> ExactNumbers:
         return self + other * -1
+
+    def matrix(self) -> tuple[NDArray[np.int64], int]:
+        """The digits, one line per place, and the lowest place."""
+        return matrix_of(self._digits, self._length)
+
+    def exactly(self, row: int) -> tuple[int, int]:
+        """One of the numbers: an integer, and the power of 2^32 to multiply it by."""
+        lowest = min(self._digits, default=0)
+        whole = sum(int(digit[row]) << 32 * (place - lowest) for place, digit in self._digits.items())
+        return whole, lowest
 
     def to_doubles(self) -> Doubles:
         """Each number as the nearest double; infinite beyond the largest."""

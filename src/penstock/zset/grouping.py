@@ -1,9 +1,9 @@
-"""Rows that are equal, found by a hash table: no sorting, and one pass for each column to be summed.
+"""Groups equal rows with a hash table: no sorting, and one pass for each column to be summed.
 
-The table is open addressing over the rows' own hashes, at most half full. Groups are numbered in the order in
-which they first appear, so nothing depends on the hashes but their equality.
+The table uses open addressing over the rows' own hashes and is at most half full. Groups are numbered in
+order of first appearance, so the result depends only on which hashes are equal.
 
-Cost: one random memory access per row, some ten nanoseconds; sorting the same rows costs six times that.
+Cost: one random memory access per row, about ten nanoseconds; sorting the same rows costs six times that.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Groups:
 
     def sums(self, values: Int64s) -> Int64s:
         """The sum of each group's values."""
-        if len(self.first) == len(self.of_row):  # every row is a group of its own
+        if len(self.first) == len(self.of_row):  # every group has one row
             return values
         totals = np.zeros(len(self.first), np.int64)
         _sum(self.of_row, values, totals)
@@ -43,7 +43,7 @@ class Groups:
 
 
 def group_rows(rows: Hashes) -> Groups:
-    """Groups rows of equal hashes."""
+    """Groups rows that have equal hashes."""
     size = len(rows)
     table = np.full(1 << max(4, (2 * size - 1).bit_length()), _FREE, np.int32)
     of_row, first = np.empty(size, np.int32), np.empty(size, np.int64)

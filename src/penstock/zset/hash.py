@@ -40,10 +40,6 @@ class Hashes:
         """The hashes at ``indices``, in that order."""
         return Hashes(self.hi[indices], self.lo[indices])
 
-    def slice(self, start: int, stop: int) -> Hashes:
-        """The hashes of rows ``start`` up to ``stop``, without copying."""
-        return Hashes(self.hi[start:stop], self.lo[start:stop])
-
     @staticmethod
     def concat(parts: Sequence[Hashes]) -> Hashes:
         """All parts, one after the other."""

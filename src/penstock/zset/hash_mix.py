@@ -1,15 +1,15 @@
-"""The keyed mixing that all hashing is made of, and the keys it takes from a pipeline's seed.
+"""The keyed mixing function that all hashing is built from, and the keys it derives from a pipeline's seed.
 
-A value becomes one 64-bit word per lane; a word at place ``k`` becomes ``mix(word ^ key_k)``; what belongs
-together (columns of a row, fields of a struct, items of a list, eight-byte words of a string) is *added*
-modulo 2^64. Addition lets words be mixed in any order, so one value gives one hash whether it is hashed
-alone, in a slice or together with a million others, and no loop ever has to follow the longest value.
-Keys and the first multiplier are secret (derived from the seed with BLAKE2b), so nobody who lacks the seed
-can prepare words whose mixed sums agree; the two lanes share nothing but the word.
+A value becomes one 64-bit word per lane; a word at position ``k`` becomes ``mix(word ^ key_k)``; members of a
+compound (columns of a row, fields of a struct, items of a list, eight-byte words of a string) are *added*
+modulo 2^64. Because addition commutes, words can be mixed in any order, so a value has the same hash whether
+it is hashed alone, in a slice or together with a million others, and no loop depends on the longest value.
 
-Cost: about two nanoseconds per lane and word, in compiled loops (:mod:`.kernel`).
+Keys and the first multiplier are secret (derived from the seed with BLAKE2b), so without the seed nobody can
+construct collisions; the two lanes share nothing but the word.
 
-Everything in this file is part of the on-disk format: any change needs a new ``HASH_VERSION``.
+Cost: about two nanoseconds per lane and word, in compiled loops (:mod:`.kernel`). Everything in this file is
+part of the on-disk format: any change needs a new ``HASH_VERSION``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ HASH_VERSION = 1
 UInt64s = NDArray[np.uint64]
 
 _MASK = (1 << 64) - 1
-PLACE_STEP = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: successive places get far-apart inputs
+# 2^64 / golden ratio: consecutive positions get inputs that are far apart
+PLACE_STEP = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT_OUTER = np.uint64(32)
 _SHIFT_INNER = np.uint64(29)
 # The second multipliers are fixed, so that even an unlucky secret one leaves a good mixer.
@@ -84,15 +85,16 @@ class LaneKeys:
 
     @cached_property
     def mixing(self) -> UInt64s:
-        """The multipliers and the word of NULL, as kernels take them: one argument costs less than three."""
+        """The multipliers and the word for NULL, as one kernel argument, which is cheaper than three."""
         return np.array([self.first, self.second, self.null], np.uint64)
 
     def place(self, base: int, place: int) -> UInt64s:
-        """The key of the ``place``-th member under ``base`` (a ``*_base`` field), alone in an array."""
+        """The key of the ``place``-th member under ``base`` (a ``*_base`` field), as an array of one
+        element."""
         return _place(self, base, place)
 
     def places(self, base: int, places: UInt64s) -> UInt64s:
-        """The keys of many places at once: the same function as :meth:`place`."""
+        """The keys of many positions at once: the same function as :meth:`place`."""
         keys = places * PLACE_STEP
         keys += np.uint64(base)
         mix(keys, self.mixing)

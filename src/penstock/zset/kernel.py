@@ -1,11 +1,11 @@
 """Compiled kernels: loops over rows that would take NumPy ten passes or more, in one.
 
-A kernel is a plain Python function over NumPy arrays and numbers that Numba translates to machine code. It
-is compiled for the types it declares when its module is imported and kept in Numba's cache beside the module,
-so only the first start on a machine pays for it. Kernels never allocate per row, never call back into Python,
-and release the interpreter lock.
+A kernel is a plain Python function over NumPy arrays and numbers that Numba translates to machine code. It is
+compiled for its declared types when its module is imported, and kept in Numba's cache next to the module, so
+only the first start on a machine pays for it. Kernels never allocate per row, never call back into Python,
+and release the GIL.
 
-A call costs about two microseconds whatever it does, so a small step gains most: there every NumPy call costs
+A call costs about two microseconds whatever it does, so small steps gain most: there every NumPy call costs
 one, and hashing three columns took sixty of them.
 """
 
@@ -24,9 +24,12 @@ from numba.extending import intrinsic
 __all__ = [
     "BOOLS",
     "BYTES",
+    "DOUBLES",
+    "INT8S",
     "INT32S",
     "INT64S",
     "LITTLE_ENDIAN",
+    "NEW_DOUBLES",
     "NEW_INT32S",
     "NEW_INT64S",
     "NEW_WORDS",
@@ -35,6 +38,7 @@ __all__ = [
     "inlined",
     "kernel",
     "load_word",
+    "part",
     "word_at",
 ]
 
@@ -56,11 +60,14 @@ def _read_only(item: Any) -> Any:
 WORDS = _read_only(types.uint64)
 INT64S = _read_only(types.int64)
 INT32S = _read_only(types.int32)
+INT8S = _read_only(types.int8)
 BOOLS = _read_only(types.boolean)
 BYTES = _read_only(types.uint8)
+DOUBLES = _read_only(types.float64)
 NEW_WORDS = types.Array(types.uint64, 1, "C")
 NEW_INT32S = types.Array(types.int32, 1, "C")
 NEW_INT64S = types.Array(types.int64, 1, "C")
+NEW_DOUBLES = types.Array(types.float64, 1, "C")
 
 
 def kernel(*signatures: Any) -> Callable[[_F], _F]:
@@ -69,7 +76,7 @@ def kernel(*signatures: Any) -> Callable[[_F], _F]:
     def compiled(function: _F) -> _F:
         try:
             return _compile(function, signatures, cache=True)
-        except RuntimeError:  # code that lies in an archive has no folder beside it for a cache
+        except RuntimeError:  # code imported from an archive has no folder for a cache
             return _compile(function, signatures, cache=False)
 
     return compiled
@@ -93,24 +100,32 @@ def _load_word(context: Any, data: Any, place: Any) -> Any:
 
 
 load_word: Any = intrinsic(_load_word)
-"""``load_word(data, place)``, inside of kernels: eight bytes of an array of bytes as one word, in the order
-of the machine. They need not be aligned, and nobody checks that they are there."""
+"""``load_word(data, place)``, inside kernels: eight bytes of a byte array as one word, in native byte order.
+They need not be aligned, and there is no bounds check."""
 
 
 def inlined(function: _F) -> _F:
     """A part of kernels, compiled into each that uses it.
 
-    Numba notices only changes of the file in which a kernel itself stands: after changing a part, touch the
-    files of the kernels that use it, or ``make clean``."""
+    Numba only notices changes of the file that contains the kernel itself: after changing a part, touch the
+    files of the kernels that use it, or run ``make clean``."""
     make: Any = numba.njit(inline="always", nogil=True, error_model="numpy")
     part: _F = make(function)
     return part
 
 
+def part(function: _F) -> _F:
+    """A function of scalars that kernels call. Long ones compile faster this way than as :func:`inlined`, and
+    the compiler still inlines what is worth it. The note there about changes applies here too."""
+    make: Any = numba.njit(nogil=True, error_model="numpy")
+    called: _F = make(function)
+    return called
+
+
 @inlined
 def word_at(data: Number, start: Number, stop: Number) -> Number:
-    """The bytes from ``start`` as one little-endian word: eight of them, or those before ``stop`` and then
-    zeros. Inside of kernels."""
+    """The bytes from ``start`` as one little-endian word: eight of them, or those before ``stop``, padded
+    with zeros. For use inside kernels."""
     size = stop - start
     if LITTLE_ENDIAN and start + 8 <= len(data):
         return load_word(data, start) & _FIRST_BYTES[min(size, 8)]

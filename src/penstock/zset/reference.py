@@ -1,9 +1,9 @@
-"""The Z-set algebra once more, slow and obvious: a dictionary from row to weight.
+"""A slow and obvious implementation of the Z-set algebra: a dictionary from row to weight.
 
-This is what the fast implementation, and every operator built on it, is compared with; it stays for ever.
-A row is a tuple of plain Python values in canonical form (:func:`canonical`), in which Python's ``==`` says
-what Spark's grouping says: one NaN, one zero, NULL equal to NULL. Weights are Python integers, and a row of
-weight zero is not there, so two Z-sets are equal exactly when their dictionaries are.
+The fast implementation, and every operator built on it, is compared with this one; it is here to stay. A row
+is a tuple of plain Python values in canonical form (:func:`canonical`), for which Python's ``==`` agrees with
+Spark's grouping: one NaN, one zero, NULL equal to NULL. Weights are Python integers, and rows of weight zero
+are removed, so two Z-sets are equal exactly when their dictionaries are.
 
 Cost: a Python loop per row everywhere. Never used by the engine.
 """
@@ -52,7 +52,7 @@ class ReferenceZSet:
 
     @classmethod
     def of(cls, zset: ZSet) -> ReferenceZSet:
-        """What a columnar Z-set stands for."""
+        """The reference form of a columnar Z-set."""
         columns = [column.to_pylist() for column in zset.columns]
         rows = zip(*columns, strict=True) if columns else (() for _ in range(len(zset)))
         return cls.of_rows(zip(rows, zset.weights.tolist(), strict=True))
@@ -89,7 +89,7 @@ class ReferenceZSet:
         return ReferenceZSet({row: weight for row, weight in self.weights.items() if keep(row)})
 
     def join(self, other: ReferenceZSet, condition: Callable[[Row, Row], bool]) -> ReferenceZSet:
-        """Pairs of rows that meet ``condition``, side by side, with the product of their weights."""
+        """Pairs of rows that satisfy ``condition``, concatenated, with the product of their weights."""
         return self.of_rows(
             (left + right, left_weight * right_weight)
             for left, left_weight in self.weights.items()

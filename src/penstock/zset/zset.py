@@ -1,11 +1,12 @@
 """Z-sets: rows with integer weights, held in Arrow columns.
 
-Invariant: every column is one contiguous Arrow array of the schema's type, as long as ``weights``. A Z-set
-stands for the function "row -> sum of its weights", so the same rows may appear several times and in any
-order; :meth:`ZSet.consolidate` gives the form in which each row appears once, with a weight that is not zero.
-Everything is immutable and shares buffers where it can: only ``take``, ``filter``, ``concat`` and
-``consolidate`` copy, and each of them not at all when it would copy everything. What ``take`` gives is copied
-when somebody looks at its columns: wide rows that are chosen, and then dealt to workers, are copied once.
+Invariant: every column is one contiguous Arrow array of the schema's type (or its wide form if it is too
+large: :mod:`.width`), as long as ``weights``. A Z-set represents the function "row -> sum of its weights", so
+the same row may appear several times and in any order; :meth:`ZSet.consolidate` returns the form in which
+each row appears once, with a nonzero weight. Everything is immutable and shares buffers where possible: only
+``take``, ``filter``, ``concat`` and ``consolidate`` copy, and none of them if the result would be a full
+copy. ``take`` copies lazily, when its columns are first used: wide rows that are selected and then
+distributed to workers are copied once.
 
 Cost: operations are linear in the rows; consolidation hashes and sorts (n log n, about 5 Mrow/s).
 """
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from penstock.zset.gather import gather, numbers
 from penstock.zset.hash import Hashes, HashSeed, hash_columns
+from penstock.zset.width import concat, contiguous, fitted, is_wide, narrow_pieces, wide_type
 
 __all__ = ["WEIGHT_COLUMN", "Weights", "ZSet"]
 
@@ -46,14 +48,17 @@ class ZSet:
             raise TypeError(f"weights are int64, not {self.weights.dtype}")
         for kind, column in zip(types, self.columns, strict=True):
             if not isinstance(column, pa.Array) or column.type != kind or len(column) != size:
-                self._refuse()
+                self._fit()
+                return
 
-    def _refuse(self) -> None:
-        """Raises what is wrong with the first column that does not fit."""
+    def _fit(self) -> None:
+        """Accepts wide columns; raises an error about the first column that does not fit the schema."""
+        columns = [fitted(c) if isinstance(c, pa.Array) else c for c in self.columns]
+        object.__setattr__(self, "columns", tuple(columns))
         for field, column in zip(self.schema, self.columns, strict=True):
             if not isinstance(column, pa.Array):
                 raise TypeError(f"column {field.name} is a {type(column).__name__}, not one Arrow array")
-            if column.type != field.type:
+            if column.type not in (field.type, wide_type(field.type)):
                 raise TypeError(f"column {field.name} is {column.type}, the schema says {field.type}")
             if len(column) != len(self.weights):
                 raise ValueError(f"column {field.name}: {len(column)} rows for {len(self.weights)} weights")
@@ -77,7 +82,7 @@ class ZSet:
         """The rows of ``rows`` with the given weight or weights."""
         if isinstance(weights, int):
             weights = np.full(rows.num_rows, weights, np.int64)
-        return cls(rows.schema, tuple(_contiguous(column) for column in rows.columns), weights)
+        return cls(rows.schema, tuple(contiguous(column) for column in rows.columns), weights)
 
     @classmethod
     def concat(cls, schema: pa.Schema, parts: Sequence[ZSet]) -> ZSet:
@@ -87,28 +92,22 @@ class ZSet:
             return cls.empty(schema)
         if len(filled) == 1:
             return cls(schema, filled[0].columns, filled[0].weights)
-        columns = tuple(pa.concat_arrays(chunks) for chunks in zip(*(p.columns for p in filled), strict=True))
+        columns = tuple(concat(chunks) for chunks in zip(*(p.columns for p in filled), strict=True))
         return cls(schema, columns, np.concatenate([part.weights for part in filled]))
 
-    @classmethod
-    def from_batch(cls, batch: pa.RecordBatch) -> ZSet:
-        """Read what :meth:`to_batch` made, without copying."""
-        if not batch.num_columns or batch.schema.field(batch.num_columns - 1).name != WEIGHT_COLUMN:
-            raise ValueError(f"the last column of a Z-set batch is {WEIGHT_COLUMN}: {batch.schema.names}")
-        *columns, weights = batch.columns
-        schema = batch.schema.remove(batch.num_columns - 1)
-        return cls(schema, tuple(columns), weights.to_numpy(zero_copy_only=True))
-
-    def to_batch(self) -> pa.RecordBatch:
-        """An Arrow batch with the weights as its last column, without copying."""
+    def to_batches(self) -> list[pa.RecordBatch]:
+        """The rows with the weights as their last column: one Arrow batch without copying, or as many as it
+        takes for every column of each to have the schema's type."""
         schema = self.schema.append(pa.field(WEIGHT_COLUMN, pa.int64(), nullable=False))
-        return pa.RecordBatch.from_arrays([*self.columns, numbers(self.weights)], schema=schema)
-
-    def rows_batch(self) -> pa.RecordBatch:
-        """The rows alone, one for each entry whatever its weight, without copying."""
-        if not self.columns:  # Arrow cannot say how many rows a batch without columns has
-            raise ValueError("a Z-set without columns has no batch of rows")
-        return pa.RecordBatch.from_arrays(list(self.columns), schema=self.schema)
+        pieces = (
+            narrow_pieces(self.columns, len(self))
+            if any(map(is_wide, self.columns))
+            else [(0, len(self), self.columns)]
+        )
+        return [
+            pa.RecordBatch.from_arrays([*columns, numbers(self.weights[start:stop])], schema=schema)
+            for start, stop, columns in pieces
+        ]
 
     def take(self, indices: NDArray[np.integer]) -> ZSet:
         """The entries at ``indices``, in that order, with their weights."""
@@ -122,7 +121,7 @@ class ZSet:
         return made
 
     def __getattr__(self, name: str) -> tuple[pa.Array, ...]:
-        """Only ever asked for ``columns`` that :meth:`take` has not copied yet."""
+        """Only called for ``columns`` that :meth:`take` has not copied yet."""
         taken = self.__dict__.get("_taken")
         if name != "columns" or taken is None:
             if name in self.__dict__:  # another thread has just copied them
@@ -143,7 +142,7 @@ class ZSet:
         if mask.all():
             return self
         wanted = pa.array(mask)
-        return self._having((c.filter(wanted) for c in self.columns), self.weights[mask])
+        return self._having((fitted(c.filter(wanted)) for c in self.columns), self.weights[mask])
 
     def with_weights(self, weights: Weights) -> ZSet:
         """The same rows under other weights."""
@@ -159,11 +158,6 @@ class ZSet:
         """The sum, unconsolidated."""
         return ZSet.concat(self.schema, [self, other])
 
-    def select(self, ordinals: Sequence[int]) -> ZSet:
-        """The projection on the columns at ``ordinals`` (repeats allowed), unconsolidated."""
-        schema = pa.schema([self.schema.field(i) for i in ordinals])
-        return ZSet(schema, tuple(self.columns[i] for i in ordinals), self.weights)
-
     def hashes(self, seed: HashSeed) -> Hashes:
         """The hash of every row over all columns."""
         return hash_columns(self.columns, len(self), seed)
@@ -171,8 +165,8 @@ class ZSet:
     def consolidate(self, seed: HashSeed) -> ZSet:
         """The same Z-set with each row once and no zero weight.
 
-        A row stands where it first appeared and keeps that appearance's bits (-0.0 or 0.0), so the result
-        does not depend on the seed.
+        A row stays at the position where it first appeared, with the bits it had there (-0.0 or 0.0), so the
+        result does not depend on the seed.
         """
         if len(self) < 2:
             return self.filter(self.weights != 0)
@@ -181,7 +175,7 @@ class ZSet:
         return kept.filter(weights != 0)
 
 
-@lru_cache(maxsize=4096)  # most operators have nothing to say in a small step
+@lru_cache(maxsize=4096)  # most operators have an empty output in a small step
 def _empty(schema: pa.Schema) -> ZSet:
     return ZSet(schema, tuple(pa.array([], kind) for kind in schema.types), np.empty(0, np.int64))
 
@@ -197,7 +191,7 @@ def _merged_weights(hashes: Hashes, weights: Weights) -> Weights:
 
 
 def _group(hashes: Hashes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """An order that puts equal hashes side by side, and where in it each group starts."""
+    """An order that makes equal hashes adjacent, and where each group starts in it."""
     order = np.argsort(hashes.hi)
     hi = hashes.hi[order]
     same_hi = hi[1:] == hi[:-1]
@@ -206,7 +200,7 @@ def _group(hashes: Hashes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     lo = hashes.lo[order]
     same_lo = lo[1:] == lo[:-1]
     if (same_hi & ~same_lo).any():
-        # Different rows agree in 64 bits: once in years, but then ``lo`` has to take part in the order.
+        # Different rows agree in 64 bits: extremely rare, but then ``lo`` has to be part of the order.
         order = np.lexsort((hashes.lo, hashes.hi))
         sorted_hashes = hashes.take(order)
         same_hi = sorted_hashes.hi[1:] == sorted_hashes.hi[:-1]
@@ -214,14 +208,3 @@ def _group(hashes: Hashes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     new = np.ones(len(order), np.bool_)
     np.logical_not(same_hi & same_lo, out=new[1:])
     return order, np.flatnonzero(new)
-
-
-def _contiguous(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if isinstance(column, pa.Array):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    combined = column.combine_chunks()
-    if isinstance(combined, pa.ChunkedArray):
-        raise ValueError("a column of more than 2 GiB does not fit one batch: give the rows in smaller parts")
-    return combined
