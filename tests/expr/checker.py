@@ -8,7 +8,7 @@ must be equal. Many expressions share one query, because a query costs a tenth o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,10 +22,12 @@ from pyspark.sql import types as t
 from penstock.errors import EvaluationError
 from penstock.expr.catalyst import expression_from_json
 from penstock.expr.evaluate import Evaluator, evaluate
-from penstock.expr.live import complete
-from penstock.expr.nodes import Column, Expr
+from penstock.expr.live import completed
+from penstock.expr.nodes import Column, Expr, Literal
 from penstock.expr.types import to_arrow
+from penstock.sql.imported import substituted
 
+_UNREAD = Literal(t.NullType(), True, None)
 ZONE = "America/Los_Angeles"
 _PLANNING = {
     "spark.sql.optimizer.inSetConversionThreshold": "1000000",
@@ -44,6 +46,20 @@ def active_session_kept(session: SparkSession) -> Iterator[None]:
         SparkSession._activeSession = session  # type: ignore[misc]
 
 
+def _completed(nodes: list[dict[str, Any]], tree: Any) -> list[dict[str, Any]]:
+    """The preorder list ``nodes`` of the live expression ``tree``, with what it lacks."""
+    result: list[dict[str, Any]] = []
+
+    def visit(twin: Callable[[], Any]) -> None:
+        node = nodes[len(result)]
+        result.append(completed(node, twin))
+        for number in range(node["num-children"]):
+            visit(lambda number=number: twin().children().apply(number))
+
+    visit(lambda: tree)
+    return result
+
+
 class Checker:
     """A table of samples in Spark and in Arrow, and the comparison of expressions over it."""
 
@@ -51,9 +67,9 @@ class Checker:
         self.zone = zone
         self.samples = samples
         self._schema = t.StructType.fromDDL(ddl)
-        self._batch = self._session(spark)
-        self._planning = self._session(spark)
-        empty = self._planning.createDataFrame(spark.sparkContext.emptyRDD(), self._schema)
+        self.batch = self._session(spark)
+        self.planning = self._session(spark)
+        empty = self.planning.createDataFrame(spark.sparkContext.emptyRDD(), self._schema)
         empty.createOrReplaceTempView("t")
         self._data = self._load(samples)
         self._data.createOrReplaceTempView("t")
@@ -74,7 +90,7 @@ class Checker:
                 for field, month in zip(self._schema.fields, months, strict=True)
             ]
         )
-        frame = self._batch.createDataFrame(samples, plain)
+        frame = self.batch.createDataFrame(samples, plain)
         return frame.selectExpr(
             *[
                 f"make_ym_interval(0, {field.name}) AS {field.name}" if month else field.name
@@ -85,12 +101,12 @@ class Checker:
     @contextmanager
     def setting(self, key: str, value: str) -> Iterator[None]:
         """Inside, both sessions have a setting that changes what expressions mean."""
-        for session in (self._batch, self._planning):
+        for session in (self.batch, self.planning):
             session.conf.set(key, value)
         try:
             yield
         finally:
-            for session in (self._batch, self._planning):
+            for session in (self.batch, self.planning):
                 session.conf.unset(key)
 
     def plan(self, expressions: Sequence[str], ansi: bool = True) -> list[list[Expr]]:
@@ -98,11 +114,28 @@ class Checker:
 
         More than one projection appears where Catalyst computes a common part of several expressions once.
         """
-        self._planning.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+        stages: list[list[Expr]] = []
+        for stage in self._stages(expressions, ansi):
+            for expr in stage:
+                if isinstance(expr, Exception):
+                    raise expr
+            stages.append([expr for expr in stage if not isinstance(expr, Exception)])
+        return stages
+
+    def planned(self, expressions: Sequence[str], ansi: bool = True) -> list[Expr | Exception]:
+        """Each expression over the samples, or the exception with which importing it failed."""
+        inner: list[Expr | Exception] | None = None
+        for stage in self._stages(expressions, ansi):
+            inner = stage if inner is None else [_over(expr, inner) for expr in stage]
+        assert inner is not None
+        return inner
+
+    def _stages(self, expressions: Sequence[str], ansi: bool) -> list[list[Expr | Exception]]:
+        self.planning.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
         outputs = ", ".join(f"{text} AS c{number}" for number, text in enumerate(expressions))
-        plan = self._planning.sql(f"SELECT {outputs} FROM t")._jdf.queryExecution().optimizedPlan()
+        plan = self.planning.sql(f"SELECT {outputs} FROM t")._jdf.queryExecution().optimizedPlan()
         nodes = json.loads(plan.toJSON())
-        last_key_wins = self._planning.conf.get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN"
+        last_key_wins = self.planning.conf.get("spark.sql.mapKeyDedupPolicy") == "LAST_WIN"
         projections, leaf = nodes[:-1], nodes[-1]
         assert all(node["class"].endswith("Project") for node in projections), [n["class"] for n in nodes]
         twins = [plan]
@@ -116,19 +149,20 @@ class Checker:
         stages = []
         for node, twin in zip(reversed(projections), reversed(twins), strict=True):
             live = twin.projectList()
-            stage = [
-                expression_from_json(
-                    complete(items, live.apply(number)),
-                    known.__getitem__,
-                    ansi,
-                    self.zone,
-                    last_key_wins=last_key_wins,
-                )
-                for number, items in enumerate(node["projectList"])
-            ]
+            stage: list[Expr | Exception] = []
+            for number, items in enumerate(node["projectList"]):
+                try:
+                    whole = _completed(items, live.apply(number))
+                    expr = expression_from_json(
+                        whole, known.__getitem__, ansi, self.zone, last_key_wins=last_key_wins
+                    )
+                    stage.append(expr)
+                except Exception as error:  # of any kind: the caller decides what it means
+                    stage.append(error)
             known = {
                 items[0]["exprId"]["id"]: Column(expr.data_type, expr.nullable, number)
                 for number, (items, expr) in enumerate(zip(node["projectList"], stage, strict=True))
+                if not isinstance(expr, Exception)
             }
             stages.append(stage)
         return stages
@@ -140,7 +174,16 @@ class Checker:
             for field in self._schema.fields
         ]
 
-    def check(self, expressions: str | Iterable[str], *, ansi: bool = True, relative: float = 0.0) -> None:
+    def value(self, expr: Expr, columns: list[pa.Array]) -> pa.Array:
+        """``expr`` on all samples, after it was computed on a part of them and on none."""
+        start, rows = len(self.samples) // 3, len(self.samples) // 4
+        evaluate(expr, [column.slice(start, rows) for column in columns], rows)
+        evaluate(expr, [column.slice(start, 0) for column in columns], 0)
+        got = evaluate(expr, columns, len(self.samples))
+        got.validate(full=True)
+        return got
+
+    def check(self, expressions: str | Iterable[str], *, ansi: bool = True) -> None:
         """Every expression (in one text they are separated by semicolons) has Spark's type and values, by
         itself and beside the others."""
         if isinstance(expressions, str):
@@ -150,18 +193,18 @@ class Checker:
         columns = self.columns()
         for stage in inner:
             columns = list(Evaluator(*stage)(columns, len(self.samples)))
-        self._batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+        self.batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
         outputs = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
-        frame = self._batch.sql(f"SELECT {outputs} FROM t")
+        frame = self.batch.sql(f"SELECT {outputs} FROM t")
         wanted = spark_result(frame)
         problems = []
         for number, (text, expr) in enumerate(zip(texts, outer, strict=True)):
             spark_type = frame.schema.fields[number].dataType
-            problems += self._compare(text, expr, columns, spark_type, wanted[number], relative)
+            problems += self._compare(text, expr, columns, spark_type, wanted[number])
         assert not problems, "\n".join(problems)
         together = Evaluator(*outer)(columns, len(self.samples))
         for text, expr, value in zip(texts, outer, together, strict=True):
-            assert not len(differences(value, evaluate(expr, columns, len(self.samples)), 0.0)), text
+            assert not len(differences(value, evaluate(expr, columns, len(self.samples)))), text
 
     def _compare(
         self,
@@ -170,7 +213,6 @@ class Checker:
         columns: list[pa.Array],
         spark_type: t.DataType,
         wanted: pa.Array,
-        relative: float,
     ) -> list[str]:
         if to_arrow(expr.data_type) != to_arrow(spark_type):
             return [f"{text}: type {expr.data_type.simpleString()}, Spark has {spark_type.simpleString()}"]
@@ -184,11 +226,11 @@ class Checker:
         got.validate(full=True)
         if len(nothing) or nothing.type != got.type:
             return [f"{text}: no rows give {nothing}"]
-        if len(differences(part, got.slice(start, rows), 0.0)):
+        if len(differences(part, got.slice(start, rows))):
             return [f"{text}: another result for a slice of the same rows"]
         if not expr.nullable and got.null_count:
             return [f"{text}: NULL in an expression that says it has none"]
-        different = differences(got, wanted, relative)
+        different = differences(got, wanted)
         if not len(different):
             return []
         row = int(different[0])
@@ -199,8 +241,8 @@ class Checker:
 
     def check_error(self, expression: str, values: str, condition: str, *, ansi: bool = True) -> None:
         """On the one row ``values`` (SQL literals, named as columns) both sides raise ``condition``."""
-        self._batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
-        source = self._batch.sql(f"SELECT {values}")
+        self.batch.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+        source = self.batch.sql(f"SELECT {values}")
         try:
             found = source.selectExpr(expression).collect()
             raise AssertionError(f"{expression}: Spark gives {found}")
@@ -220,6 +262,14 @@ class Checker:
             assert error.condition == condition, f"{expression}: {error}"
 
 
+def _over(expr: Expr | Exception, inner: list[Expr | Exception]) -> Expr | Exception:
+    """An expression over a projection as one over what the projection reads."""
+    if isinstance(expr, Exception):
+        return expr
+    # What failed inside is not read by what did not: its column would not be known.
+    return substituted(expr, tuple(_UNREAD if isinstance(part, Exception) else part for part in inner))
+
+
 def spark_result(frame: DataFrame) -> list[pa.Array]:
     """Spark's result as Arrow arrays in the physical types used here."""
     fields = frame.schema.fields
@@ -236,20 +286,20 @@ def spark_result(frame: DataFrame) -> list[pa.Array]:
     ]
 
 
-def differences(got: pa.Array, wanted: pa.Array, relative: float) -> np.ndarray:
+def differences(got: pa.Array, wanted: pa.Array) -> np.ndarray:
     """The rows in which two arrays differ; NaN equals NaN, and -0.0 does not equal 0.0."""
     missing = np.asarray(pc.is_null(got)) != np.asarray(pc.is_null(wanted))
     if pa.types.is_floating(got.type):
         a, b = (np.asarray(side.fill_null(0.0)) for side in (got, wanted))
         with np.errstate(all="ignore"):
             same = (a == b) & (np.signbit(a) == np.signbit(b)) | (np.isnan(a) & np.isnan(b))
-            if relative:
-                same |= np.abs(a - b) <= relative * np.abs(b)
         return np.flatnonzero(missing | ~same)
     if pa.types.is_nested(got.type):
         kind = machine_type(got.type)
         pairs = zip(got.cast(kind).to_pylist(), wanted.cast(kind).to_pylist(), strict=True)
         return np.flatnonzero([repr(a) != repr(b) for a, b in pairs])
+    if pa.types.is_null(got.type):
+        return np.flatnonzero(missing)
     unequal = np.asarray(pc.not_equal(got, wanted).fill_null(False))
     return np.flatnonzero(missing | unequal)
 

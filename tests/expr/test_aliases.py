@@ -23,8 +23,7 @@ def test_numbers_under_other_names(checker: Checker) -> None:
         pi()*n; sign(f8); mod(n,3); pow(n,2); i4 == k; i4 != k; i4 <> k; !b; equal_null(i4,k); isnotnull(k);
         isnull(s); ifnull(k,1); nvl(s,'x'); nvl2(s,k,i4); nullif(k,1); zeroifnull(k); nullifzero(k);
         typeof(array(k)); try_mod(i4,k); ln(abs(n)+1); i4b div 7; dec % 7; bround(n); n between 0 and 2
-        """,
-        relative=1e-12,
+        """
     )
 
 

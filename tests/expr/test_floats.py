@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import types as t
 
 from penstock.expr.evaluate import evaluate
-from penstock.expr.functions.floats import one_spelling
+from penstock.expr.functions.floats import normalise_floats
 from penstock.expr.nodes import Call, Column, Literal
 from penstock.expr.types import to_arrow
 
@@ -57,7 +57,7 @@ NESTED: list[tuple[t.DataType, list[Any]]] = [
 @pytest.mark.parametrize(("data_type", "values"), NESTED, ids=[kind.simpleString() for kind, _ in NESTED])
 def test_every_float_gets_the_one_spelling(data_type: t.DataType, values: list[Any], offset: int) -> None:
     array = pa.array(values, to_arrow(data_type)).slice(offset)
-    result = one_spelling(array)
+    result = normalise_floats(array)
     result.validate(full=True)
     assert result.type == array.type
     assert spelled(result.to_pylist()) == expected(values[offset:])
@@ -68,7 +68,7 @@ def test_every_float_gets_the_one_spelling(data_type: t.DataType, values: list[A
 
 def test_singles_keep_their_width() -> None:
     strange = np.array([0x80000000, 0x7FC00001, 0x3F800000], np.uint32).view(np.float32)
-    result = one_spelling(pa.array(strange, pa.float32()))
+    result = normalise_floats(pa.array(strange, pa.float32()))
     assert result.type == pa.float32()
     assert np.asarray(result).view(np.uint32).tolist() == [0, 0x7FC00000, 0x3F800000]
 
@@ -82,7 +82,7 @@ def test_what_is_spelled_right_is_passed_on_without_a_copy() -> None:
         pa.array([[("a", 0.0)]], pa.map_(pa.string(), pa.float64())),
     ]
     for array in arrays:
-        assert one_spelling(array) is array
+        assert normalise_floats(array) is array
 
 
 def test_a_constant_is_normalised_too() -> None:

@@ -81,7 +81,6 @@ def test_values_become_texts(checker: Checker) -> None:
         "from_json(js,'a INT, _corrupt_record STRING')",
         "to_json(struct(ts),map('timestampFormat','yyyy'))",
         "to_json(map(array(1),k))",
-        "get_json_object(js,s)",
     ],
 )
 def test_what_is_not_implemented_is_refused(checker: Checker, expression: str) -> None:

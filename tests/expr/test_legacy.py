@@ -44,3 +44,9 @@ def test_lambdas_and_collections(checker: Checker) -> None:
         """,
         ansi=False,
     )
+
+
+def test_an_interval_that_does_not_fit_an_integer_is_an_error_in_this_mode_too(checker: Checker) -> None:
+    values = "INTERVAL '1000 00:00:00' DAY TO SECOND AS dt"
+    checker.check_error("cast(dt as tinyint)", values, "CAST_OVERFLOW", ansi=False)
+    checker.check("try_cast(dt as tinyint); try_cast(ym as smallint); cast(ym as int)", ansi=False)

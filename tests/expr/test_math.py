@@ -7,15 +7,24 @@ import pytest
 from tests.expr.checker import Checker
 
 
-def test_elementary_functions_agree_to_the_last_digits(checker: Checker) -> None:
+def test_elementary_functions_agree_to_the_last_bit(checker: Checker) -> None:
     checker.check(
         """
         sqrt(f8); exp(f8); ln(f8); log(2,f8); log(n,f8); log10(f8); log2(f8); log1p(f8); expm1(f8);
         power(f8,n); power(f8,f8b); power(n,2); sin(n); cos(n); tan(n); sin(f8); asin(n); acos(n);
         atan(f8); sinh(n); cosh(n); tanh(f8); asinh(f8); acosh(f8); atanh(n); cot(n); sec(n); csc(n);
         atan2(f8,f8b); degrees(f8); radians(f8); cbrt(f8); hypot(f8,f8b)
-        """,
-        relative=1e-12,
+        """
+    )
+
+
+def test_last_bits_that_decide_about_whole_numbers(checker: Checker) -> None:
+    checker.check(
+        """
+        floor(power(abs(k)+26,1/3D)); floor(log(abs(k)+2,243)); floor(power(k*k,1/2D));
+        floor(power(abs(k*k*k),1/3D));
+        floor(log(3,power(3,k%40))); floor(log10(power(10,k%19))); ceil(cbrt(k*k*k)); floor(exp(ln(k)))
+        """
     )
 
 

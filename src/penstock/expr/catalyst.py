@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql.types import LongType
+from pyspark.sql.types import ArrayType, LongType
 
 from penstock.errors import UnsupportedQuery
 from penstock.expr.functions import Function, lookup
@@ -127,6 +127,8 @@ class _Reader:
             data_type = type_from_json(node["dataType"])
             value = literal_value(node["value"], data_type, self._timezone)
             return Literal(data_type, value is None, value)
+        if name == "InSet":
+            return self._in_set(node, self.read())
         if name == "NamedLambdaVariable":
             return self._variable(node)
         if name == "LambdaFunction":
@@ -176,6 +178,11 @@ class _Reader:
         kept = (("number", number),)
         data_type = type_from_json(node["dataType"])
         return Call(data_type, bool(node["nullable"]), "NamedLambdaVariable", (), kept)
+
+    def _in_set(self, node: Node, value: Expr) -> Expr:
+        """A long IN list of constants: they are one constant, a list."""
+        items = literal_value(node["hset"], ArrayType(value.data_type), self._timezone)
+        return self._call("InSet", node, [value, Literal(ArrayType(value.data_type), False, items)])
 
     def _is_calendar_interval(self, position: int) -> bool:
         """Whether the expression at ``position`` is an interval of months, days and microseconds, or a choice

@@ -4,6 +4,9 @@ The result is what Spark computes row by row, bit for bit, computed column by co
 constants until the end, so that a literal costs nothing per row. Cost: one pass per call in the tree, and
 one for calls that are equal; a lazy branch that may raise costs a ``take`` of the columns it reads, for the
 rows that reach it.
+
+Kernels know 32-bit offsets only; a column that has outgrown them (:mod:`penstock.zset.width`) is evaluated
+piece by piece.
 """
 
 from __future__ import annotations
@@ -16,14 +19,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.errors import PenstockError
+from penstock.expr.depth import room_for
 from penstock.expr.functions import lookup
 from penstock.expr.functions.lists import renamed
 from penstock.expr.functions.registry import Rows, Value, may_raise
 from penstock.expr.functions.vectors import as_array, null_of
-from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.nodes import Call, Column, Expr, Literal, columns_read
 from penstock.expr.types import to_arrow
+from penstock.zset.width import concat, exceeds, is_wide, narrow_pieces
 
 __all__ = ["Evaluator", "evaluate", "may_raise"]
+
+_UNREAD = pa.nulls(0)
 
 
 class Batch:
@@ -55,11 +62,15 @@ class Batch:
 
     def column(self, ordinal: int) -> pa.Array:
         """The column at ``ordinal``, taken on first use when these are selected rows of a batch."""
+        if ordinal in self._taken:
+            return self._taken[ordinal]
+        column = self._columns[ordinal]
+        if exceeds(column) and is_wide(column):
+            raise _TooWideError
         if self._indices is None:
-            return self._columns[ordinal]
-        if ordinal not in self._taken:
-            self._taken[ordinal] = self._columns[ordinal].take(pa.array(self._indices))
-        return self._taken[ordinal]
+            return column
+        self._taken[ordinal] = taken = column.take(pa.array(self._indices))
+        return taken
 
     def variable(self, number: int) -> pa.Array:
         """The values of a variable that was bound."""
@@ -126,6 +137,7 @@ class Evaluator:
         self._exprs = exprs
         self._types = [to_arrow(expr.data_type) for expr in exprs]
         self._repeated = _repeated(exprs)
+        self._depth = max((expr.depth for expr in exprs), default=0)
 
     def __reduce__(self) -> tuple[type[Evaluator], tuple[Expr, ...]]:
         """Calls are known by identity here, and a copy in another process has others."""
@@ -136,13 +148,47 @@ class Evaluator:
 
         Raises EvaluationError with Spark's condition where Spark's ANSI mode fails.
         """
-        batch = Batch(columns, length, repeated=self._repeated)
-        return tuple(_column(batch, expr, kind) for expr, kind in zip(self._exprs, self._types, strict=True))
+        with room_for(self._depth):
+            return _values(self._exprs, self._types, columns, length, self._repeated)
 
 
 def evaluate(expr: Expr, columns: Sequence[pa.Array], length: int) -> pa.Array:
     """The value of one expression, as :class:`Evaluator` has it, without looking for what is equal in it."""
-    return _column(Batch(columns, length), expr, to_arrow(expr.data_type))
+    with room_for(expr.depth):
+        return _values([expr], [to_arrow(expr.data_type)], columns, length)[0]
+
+
+class _TooWideError(Exception):
+    """A kernel was about to see a wide column."""
+
+
+def _values(
+    exprs: Sequence[Expr],
+    types: Sequence[pa.DataType],
+    columns: Sequence[pa.Array],
+    length: int,
+    repeated: Mapping[int, int] | None = None,
+) -> tuple[pa.Array, ...]:
+    try:
+        batch = Batch(columns, length, repeated=repeated)
+        return tuple(_column(batch, expr, kind) for expr, kind in zip(exprs, types, strict=True))
+    except _TooWideError:
+        return _values_in_pieces(exprs, types, columns, length)
+
+
+def _values_in_pieces(
+    exprs: Sequence[Expr], types: Sequence[pa.DataType], columns: Sequence[pa.Array], length: int
+) -> tuple[pa.Array, ...]:
+    """The same where columns are wide: kernels are given so many rows at a time that none is, and columns
+    that are only passed on are not touched."""
+    calls = [expr for expr in exprs if not isinstance(expr, Column)]
+    evaluator, read = Evaluator(*calls), sorted(columns_read(*calls))
+    parts = []
+    for start, stop, some in narrow_pieces([columns[i] for i in read], length):
+        place = dict(zip(read, some, strict=True))
+        parts.append(evaluator([place.get(i, _UNREAD) for i in range(len(columns))], stop - start))
+    found = map(concat, zip(*parts, strict=True))
+    return tuple(columns[expr.ordinal] if isinstance(expr, Column) else next(found) for expr in exprs)
 
 
 def _column(batch: Batch, expr: Expr, kind: pa.DataType) -> pa.Array:
@@ -155,17 +201,14 @@ def _repeated(exprs: Sequence[Expr]) -> dict[int, int]:
     the second and later of equal calls is not computed, and so has no say."""
     places: dict[Call, list[int]] = {}
 
-    def visit(expr: Expr) -> None:
-        if not isinstance(expr, Call):
-            return
-        found = places.setdefault(expr, [])
-        found.append(id(expr))
-        if len(found) == 1:
-            for arg in expr.args:
-                visit(arg)
-
-    for expr in exprs:
-        visit(expr)
+    rest = list(reversed(exprs))
+    while rest:
+        part = rest.pop()
+        if isinstance(part, Call):
+            found = places.setdefault(part, [])
+            found.append(id(part))
+            if len(found) == 1:
+                rest += reversed(part.args)
     return {
         place: number for number, found in enumerate(places.values()) if len(found) > 1 for place in found
     }

@@ -24,6 +24,7 @@ __all__ = ["calendar_interval", "literal_value"]
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DATE = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)")
 _TIMESTAMP = re.compile(r"([+-]?\d{4,}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
 _AMOUNT = re.compile(r"(-?[\d.]+) (year|month|day|hour|minute|second)s")
 _MONTHS = {"year": 12, "month": 1}
 _MICROS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
@@ -48,6 +49,8 @@ def literal_value(text: Any, data_type: t.DataType, timezone: str) -> Any:
         return _date(text)
     if isinstance(data_type, (t.TimestampType, t.TimestampNTZType)):
         return _timestamp(text, data_type, timezone)
+    if isinstance(data_type, t.TimeType):
+        return _time_of_day(text)
     if isinstance(data_type, t.YearMonthIntervalType):
         return int(text)
     if isinstance(data_type, t.DayTimeIntervalType):
@@ -118,3 +121,14 @@ def _timestamp(text: str, data_type: t.DataType, timezone: str) -> int:
     fraction = int((match[5] or "").ljust(6, "0"))
     micros = (_days(match[1]) * 86400 + seconds) * 1_000_000 + fraction
     return micros if isinstance(data_type, t.TimestampNTZType) else local_to_utc_micros(micros, timezone)
+
+
+def _time_of_day(text: str) -> int:
+    """Nanoseconds since midnight; ``datetime.time`` ends at microseconds."""
+    if text.isdigit():  # inside nested literals and IN lists
+        return int(text)
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise UnsupportedQuery(f"the time literal {text}")
+    seconds = (int(match[1]) * 60 + int(match[2])) * 60 + int(match[3])
+    return seconds * 1_000_000_000 + int((match[4] or "").ljust(9, "0"))

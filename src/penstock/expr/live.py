@@ -1,18 +1,20 @@
 """What ``TreeNode.toJSON`` leaves out, fetched from the live Catalyst tree.
 
 The JSON of an expression prints null for the evaluation mode (so ``try_cast`` looks like ``cast``), for
-the escape character of LIKE, for the patterns of LIKE ALL and for options, and prints binary and nested
-literals in a form that cannot be read back. ``completed`` fills these in for one node, ``complete`` for a
-whole tree. A live node is a py4j object: a call costs a fraction of a millisecond, so only branches that lack
-something are entered. Needed once per view, when it is created.
+the escape character of LIKE, for the patterns of LIKE ALL, for the items of a long IN list and for options,
+and prints binary and nested literals in a form that cannot be read back. ``completed`` fills these in for one
+node. A live node is a py4j object, and a call costs a fraction of a millisecond, so it is asked for
+only where something is missing. Needed once per view, when it is created.
 """
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["complete", "completed"]
+__all__ = ["completed"]
 
 Node = Mapping[str, Any]
 
@@ -35,6 +37,8 @@ def _is_incomplete(node: Node) -> bool:
         return node.get("escapeChar") is None
     if name in _LIKE_LISTS:
         return node.get("patterns") is None
+    if name == "InSet":
+        return True
     if name == "JsonToStructs":
         return node.get("options") is None
     moded = "evalMode" in node or "evalContext" in node
@@ -54,6 +58,8 @@ def completed(node: Node, twin: Callable[[], Any]) -> dict[str, Any]:
     elif name in _LIKE_LISTS:
         patterns = live.patterns()
         fields["patterns"] = [_text(patterns.apply(number)) for number in range(patterns.size())]
+    elif name == "InSet":
+        fields["hset"], fields["dataType"] = _members(live)
     elif name == "JsonToStructs":
         fields["options"] = str(live.options().toString())
     else:
@@ -62,34 +68,19 @@ def completed(node: Node, twin: Callable[[], Any]) -> dict[str, Any]:
     return fields
 
 
-def complete(nodes: list[dict[str, Any]], tree: Any) -> list[dict[str, Any]]:
-    """The preorder list ``nodes`` of the live expression ``tree``, with what it lacks."""
-    ends = _ends(nodes)
-    incomplete = [_is_incomplete(node) for node in nodes]
-    result: list[dict[str, Any]] = list(nodes)
-
-    def visit(position: int, live: Any) -> None:
-        result[position] = completed(nodes[position], lambda: live)
-        child = position + 1
-        for number in range(nodes[position]["num-children"]):
-            if any(incomplete[child : ends[child]]):
-                visit(child, live.children().apply(number))
-            child = ends[child]
-
-    if any(incomplete):
-        visit(0, tree)
-    return result
-
-
-def _ends(nodes: list[dict[str, Any]]) -> list[int]:
-    """For each node the position behind its last descendant."""
-    ends = [0] * len(nodes)
-    for position in range(len(nodes) - 1, -1, -1):
-        end = position + 1
-        for _ in range(nodes[position]["num-children"]):
-            end = ends[end]
-        ends[position] = end
-    return ends
+def _members(live: Any) -> tuple[list[Any], Any]:
+    """The items of an ``InSet`` as texts, in an order that only depends on them, with None at the end if NULL
+    is among them; and their type."""
+    live_type, found = live.child().dataType(), live.hset()
+    kind = json.loads(live_type.json())
+    some = found.excl(None)
+    if isinstance(kind, str) and kind != "binary":
+        between = f"\0{uuid.uuid4()}\0"  # in one call over py4j, however many there are
+        texts = str(some.mkString(between)).split(between) if some.nonEmpty() else []
+    else:
+        values = some.toSeq()
+        texts = [_plain(values.apply(number), live_type, kind) for number in range(values.size())]
+    return [*sorted(texts, key=repr), *([None] if found.contains(None) else [])], kind
 
 
 def _text(value: Any) -> str | None:

@@ -11,12 +11,13 @@ identical subplans between views.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql.types import DataType
 
-__all__ = ["Call", "Column", "Expr", "Literal", "columns_read"]
+__all__ = ["Call", "Column", "Expr", "Literal", "columns_read", "postorder", "rewritten"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,11 @@ class Expr:
 
     data_type: DataType
     nullable: bool
+
+    @property
+    def depth(self) -> int:
+        """How many calls are nested in each other, at most."""
+        return 0
 
     def __str__(self) -> str:
         """The expression as SQL, for people. (Imported late: the text is written in terms of nodes.)"""
@@ -62,14 +68,29 @@ class Literal(Expr):
         return hash((self.data_type, repr(self.value)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
     """``function`` applied to ``args``. ``options`` holds what Catalyst keeps beside the arguments
-    (time zone, escape character, evaluation mode), as sorted ``(name, value)`` pairs."""
+    (time zone, escape character, evaluation mode), as sorted ``(name, value)`` pairs.
+
+    Hash and depth are found out once, when the call is made of its arguments, so that neither costs a walk
+    over the tree; text and pickled form are made without recursion, however deep the tree is.
+    """
 
     function: str
     args: tuple[Expr, ...]
     options: tuple[tuple[str, Any], ...] = ()
+    _hash: int = field(init=False)
+    _depth: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts = (self.function, self.data_type, self.nullable, self.args, self.options)
+        object.__setattr__(self, "_hash", hash(parts))
+        object.__setattr__(self, "_depth", 1 + max((arg.depth for arg in self.args), default=0))
+
+    @property
+    def depth(self) -> int:
+        return self._depth
 
     def option(self, name: str, default: Any = None) -> Any:
         """The value of one option, or ``default``."""
@@ -78,13 +99,111 @@ class Call(Expr):
                 return value
         return default
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Call) or self._hash != other._hash:
+            return False
+        return (self.function, self.data_type, self.nullable, self.options, self.args) == (
+            *(other.function, other.data_type, other.nullable, other.options),
+            other.args,
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        """As dataclasses print themselves: the text is part of what names an operator's state on disk."""
+        texts: list[str] = []
+        rest: list[Expr | str] = [self]
+        while rest:
+            part = rest.pop()
+            if isinstance(part, Call):
+                rest += reversed(_spelled(part))
+            else:
+                texts.append(part if isinstance(part, str) else repr(part))
+        return "".join(texts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (_pickled(self),)
+
+
+def _spelled(call: Call) -> list[Expr | str]:
+    """A call's text, with its arguments in their places."""
+    head = (
+        f"Call(data_type={call.data_type!r}, nullable={call.nullable!r}, function={call.function!r}, args=("
+    )
+    parts: list[Expr | str] = [head]
+    for number, arg in enumerate(call.args):
+        parts += [", ", arg] if number else [arg]
+    parts.append(f"{',' * (len(call.args) == 1)}), options={call.options!r})")
+    return parts
+
+
+_Flat = tuple[DataType, bool, str, tuple[int, ...], tuple[tuple[str, Any], ...]]
+
+
+def _pickled(call: Call) -> list[Expr | _Flat]:
+    """The parts of a tree, arguments first; a call names its arguments by their places in the list."""
+    parts = list(postorder(call))
+    places = {id(part): place for place, part in enumerate(parts)}
+    return [
+        (part.data_type, part.nullable, part.function, tuple(places[id(a)] for a in part.args), part.options)
+        if isinstance(part, Call)
+        else part
+        for part in parts
+    ]
+
+
+def _unpickled(flat: list[Expr | _Flat]) -> Expr:
+    parts: list[Expr] = []
+    for item in flat:
+        if isinstance(item, Expr):
+            parts.append(item)
+        else:
+            data_type, nullable, function, args, options = item
+            parts.append(Call(data_type, nullable, function, tuple(parts[place] for place in args), options))
+    return parts[-1]
+
+
+# ---- walking over trees, without recursion -------------------------------------------------------------
+
+
+def postorder(*exprs: Expr) -> Iterator[Expr]:
+    """The expressions and all their parts, each behind its arguments, and each object once."""
+    seen: set[int] = set()
+    rest = [(expr, False) for expr in reversed(exprs)]
+    while rest:
+        part, entered = rest.pop()
+        if entered:
+            yield part
+        elif id(part) not in seen:
+            seen.add(id(part))
+            rest.append((part, True))
+            if isinstance(part, Call):
+                rest += [(arg, False) for arg in reversed(part.args)]
+
+
+def rewritten(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
+    """The expression with each part for which ``rule`` gives another one replaced by that, from the top down:
+    inside of what is replaced nothing is looked for."""
+    done: dict[int, Expr] = {}
+    rest = [(expr, False)]
+    while rest:
+        part, entered = rest.pop()
+        if entered:
+            assert isinstance(part, Call)
+            done[id(part)] = replace(part, args=tuple(done[id(arg)] for arg in part.args))
+        elif id(part) not in done:
+            other = rule(part)
+            if other is None and isinstance(part, Call) and part.args:
+                rest.append((part, True))
+                rest += [(arg, False) for arg in part.args]
+            else:
+                done[id(part)] = part if other is None else other
+    return done[id(expr)]
+
 
 def columns_read(*exprs: Expr) -> set[int]:
     """The columns that expressions read."""
-    found: set[int] = set()
-    for expr in exprs:
-        if isinstance(expr, Column):
-            found.add(expr.ordinal)
-        elif isinstance(expr, Call):
-            found |= columns_read(*expr.args)
-    return found
+    return {part.ordinal for part in postorder(*exprs) if isinstance(part, Column)}

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 
+from pyspark.sql.types import ArrayType, StructType
+
+from penstock.expr.depth import room_for
 from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.expr.python_function import call_text
 
-__all__ = ["sql_text", "variable_name"]
+__all__ = ["members_text", "sql_text", "variable_name"]
 
 # Symbol and how strongly it binds; what binds more weakly than its parent is put in parentheses.
 _INFIX: dict[str, tuple[str, int]] = {
@@ -31,6 +34,7 @@ _INFIX: dict[str, tuple[str, int]] = {
     "IntegralDivide": ("DIV", 6),
     "Remainder": ("%", 6),
 }
+_SHOWN = 3
 _LAMBDA, _NOT, _TEST, _SIGN, _ATOM = 0, 3, 4, 7, 8
 
 
@@ -42,7 +46,8 @@ def sql_text(expr: Expr) -> str:
     >>> sql_text(Call(BooleanType(), True, "GreaterThan", (price, Literal(LongType(), False, 5))))
     'price > 5'
     """
-    return _text(expr)[0]
+    with room_for(expr.depth):
+        return _text(expr)[0]
 
 
 def _text(expr: Expr) -> tuple[str, int]:
@@ -76,8 +81,20 @@ def _special(call: Call) -> tuple[str, int]:
             return f"-{_inside(args[0], _SIGN)}", _SIGN
         case "In":
             return f"{_inside(args[0], _TEST + 1)} IN ({_list(args[1:])})", _TEST
+        case "InSet":
+            return f"{_inside(args[0], _TEST + 1)} IN ({members_text(call)})", _TEST
         case "Cast":
             return f"CAST({sql_text(args[0])} AS {call.data_type.simpleString().upper()})", _ATOM
+        case "GetStructField" | "GetArrayStructFields":
+            return f"{_inside(args[0], _ATOM)}.{_field(call)}", _ATOM
+        case "GetArrayItem" | "GetMapValue":
+            return f"{_inside(args[0], _ATOM)}[{sql_text(args[1])}]", _ATOM
+        case "LikeAll" | "LikeAny" | "NotLikeAll" | "NotLikeAny":
+            words = " ".join(re.findall("[A-Z][a-z]+", call.function)).upper()
+            patterns = ", ".join(f"'{pattern}'" for pattern in call.option("patterns"))
+            return f"{_inside(args[0], _TEST + 1)} {words} ({patterns})", _TEST
+        case "TimestampAdd" | "TimestampDiff":
+            return f"{call.function.lower()}({call.option('unit')}, {_list(args)})", _ATOM
         case "If":
             return f"IF({_list(args)})", _ATOM
         case "CaseWhen":
@@ -90,6 +107,23 @@ def _special(call: Call) -> tuple[str, int]:
             return call_text(call, [sql_text(arg) for arg in args]), _ATOM
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", call.function).lower()
     return f"{name}({_list(args)})", _ATOM
+
+
+def _field(call: Call) -> str:
+    """The name of the field that is taken out of a struct, or out of the structs of an array."""
+    struct = call.args[0].data_type
+    if isinstance(struct, ArrayType):
+        struct = struct.elementType
+    assert isinstance(struct, StructType)
+    return str(struct.names[call.option("ordinal")])
+
+
+def members_text(call: Call) -> str:
+    """The first items of a long IN list, and how many more there are."""
+    items = call.args[1]
+    assert isinstance(items, Literal) and isinstance(items.data_type, ArrayType)
+    shown = [_literal(Literal(items.data_type.elementType, True, value)) for value in items.value[:_SHOWN]]
+    return f"{', '.join(shown)}, … {len(items.value) - len(shown)} more"
 
 
 def _case(args: tuple[Expr, ...]) -> str:

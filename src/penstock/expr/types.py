@@ -16,7 +16,7 @@ from pyspark.sql import types as t
 
 from penstock.errors import UnsupportedQuery
 
-__all__ = ["arrow_schema", "to_arrow", "type_from_json"]
+__all__ = ["arrow_schema", "has_lengths", "to_arrow", "type_from_json", "without_lengths"]
 
 _ATOMIC: dict[str, t.DataType] = {
     "boolean": t.BooleanType(),
@@ -35,6 +35,7 @@ _ATOMIC: dict[str, t.DataType] = {
     "null": t.NullType(),
 }
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+_TIME = re.compile(r"time\((\d)\)")
 _SIZED_TEXT = re.compile(r"(?:char|varchar)\(\d+\)")
 _INTERVAL = re.compile(r"interval (\w+)(?: to (\w+))?")
 _DAY_TIME = {"day": 0, "hour": 1, "minute": 2, "second": 3}
@@ -55,6 +56,7 @@ _ARROW: dict[type[t.DataType], pa.DataType] = {
     t.DateType: pa.date32(),
     t.TimestampType: pa.timestamp("us", "UTC"),
     t.TimestampNTZType: pa.timestamp("us"),
+    t.TimeType: pa.time64("ns"),
     t.DayTimeIntervalType: pa.duration("us"),
     t.YearMonthIntervalType: pa.int32(),
     t.NullType: pa.null(),
@@ -75,6 +77,36 @@ def to_arrow(data_type: t.DataType) -> pa.DataType:
     if isinstance(data_type, t.MapType):
         return pa.map_(to_arrow(data_type.keyType), to_arrow(data_type.valueType))
     raise UnsupportedQuery(f"the type {data_type.simpleString()}", reason="it has no columnar form here")
+
+
+def has_lengths(data_type: t.DataType) -> bool:
+    """Whether there is a CHAR(n) or VARCHAR(n) in a type, at whatever depth."""
+    if isinstance(data_type, t.ArrayType):
+        return has_lengths(data_type.elementType)
+    if isinstance(data_type, t.MapType):
+        return has_lengths(data_type.keyType) or has_lengths(data_type.valueType)
+    if isinstance(data_type, t.StructType):
+        return any(has_lengths(field.dataType) for field in data_type.fields)
+    return isinstance(data_type, (t.CharType, t.VarcharType))
+
+
+def without_lengths(data_type: t.DataType) -> t.DataType:
+    """The type with every CHAR(n) and VARCHAR(n) in it as STRING, which is what queries see of them."""
+    if not has_lengths(data_type):
+        return data_type
+    if isinstance(data_type, t.ArrayType):
+        return t.ArrayType(without_lengths(data_type.elementType), data_type.containsNull)
+    if isinstance(data_type, t.MapType):
+        key, item = without_lengths(data_type.keyType), without_lengths(data_type.valueType)
+        return t.MapType(key, item, data_type.valueContainsNull)
+    if isinstance(data_type, t.StructType):
+        return t.StructType(
+            [
+                t.StructField(f.name, without_lengths(f.dataType), f.nullable, f.metadata)
+                for f in data_type.fields
+            ]
+        )
+    return t.StringType()
 
 
 def arrow_schema(fields: list[tuple[str, t.DataType]]) -> pa.Schema:
@@ -105,6 +137,8 @@ def _word(word: str) -> t.DataType:
         return atomic
     if match := _DECIMAL.fullmatch(word):
         return t.DecimalType(int(match[1]), int(match[2]))
+    if match := _TIME.fullmatch(word):
+        return t.TimeType(int(match[1]))
     if _SIZED_TEXT.fullmatch(word):
         return t.StringType()
     if match := _INTERVAL.fullmatch(word):

@@ -1,8 +1,7 @@
 """``TryEval``: an expression whose failure on a row is NULL on that row.
 
-Functions that know the TRY mode are told to use it, so that they fail for no row. What else fails, in the
-function or in its arguments, is found by halving: a batch of n rows of which b fail is evaluated about
-b log n times.
+Functions that support the TRY mode use it, so that they fail for no row. Other failures, in the function or
+in its arguments, are found by bisection: a batch of n rows of which b fail is evaluated about b log n times.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _integer_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
     result = build(vector.astype(target.to_pandas_dtype()), valid, target)
     if how.legacy or vector.dtype == np.bool_ or vector.dtype.itemsize <= target.bit_width // 8:
         return result
-    return how.settle(result, ~fits_integer(vector, target), value, OVERFLOW)
+    return how.resolve_failures(result, ~fits_integer(vector, target), value, OVERFLOW)
 
 
 def _float_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
@@ -86,7 +86,7 @@ def _float_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
     result = build(integers.astype(dtype), valid, target)
     if how.legacy:
         return result
-    return how.settle(result, ~inside | ~fits_integer(integers, target), value, OVERFLOW)
+    return how.resolve_failures(result, ~inside | ~fits_integer(integers, target), value, OVERFLOW)
 
 
 def _decimal_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
@@ -105,7 +105,7 @@ def _decimal_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
         # The low word is the number only if widening it again gives the number back.
         again = pa.array(words).cast(pa.decimal256(76, 0))
         bad |= np.asarray(pc.not_equal(again, whole.cast(pa.decimal256(76, 0))).fill_null(False))
-    return how.settle(result, bad, value, OVERFLOW)
+    return how.resolve_failures(result, bad, value, OVERFLOW)
 
 
 def _decimal_to_float(value: pa.Array, target: pa.DataType) -> pa.Array:
@@ -128,7 +128,7 @@ def _to_decimal(value: pa.Array, how: Conversion) -> pa.Array:
             digits = {8: 3, 16: 5, 32: 10, 64: 19}[value.type.bit_width]
             value = value.cast(pa.decimal128(digits, 0))
         result, bad = decimals.fit(value, precision, scale)
-    return result if bad is None else how.settle(result, bad, value, OUT_OF_RANGE)
+    return result if bad is None else how.resolve_failures(result, bad, value, OUT_OF_RANGE)
 
 
 def double_to_decimal(

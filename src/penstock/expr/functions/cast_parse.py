@@ -69,7 +69,7 @@ def text_to_boolean(value: pa.Array, how: Conversion) -> pa.Array:
     true = pc.is_in(word, value_set=_TRUE)
     known = pc.or_(true, pc.is_in(word, value_set=_FALSE))
     result = pc.if_else(known, true, pa.scalar(None, pa.bool_()))
-    return how.settle(result, _given(value) & ~np.asarray(known), value, INVALID_INPUT)
+    return how.resolve_failures(result, _given(value) & ~np.asarray(known), value, INVALID_INPUT)
 
 
 def text_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
@@ -96,7 +96,7 @@ def text_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
     target = to_arrow(how.target)
     usable &= inside & fits_integer(signed, target)
     result = build(signed.astype(target.to_pandas_dtype()), usable, target)
-    return how.settle(result, _given(value) & ~usable, value, INVALID_INPUT)
+    return how.resolve_failures(result, _given(value) & ~usable, value, INVALID_INPUT)
 
 
 def text_to_float(value: pa.Array, how: Conversion) -> pa.Array:
@@ -115,7 +115,7 @@ def text_to_float(value: pa.Array, how: Conversion) -> pa.Array:
             odd = odd.cast(target, safe=False)
     bad = rest.copy()
     bad[rest] = ~matches(odd)
-    return how.settle(pc.replace_with_mask(result, pa.array(rest), odd), bad, value, INVALID_INPUT)
+    return how.resolve_failures(pc.replace_with_mask(result, pa.array(rest), odd), bad, value, INVALID_INPUT)
 
 
 def _odd_float(text: str) -> float | None:
@@ -157,8 +157,8 @@ def text_to_decimal(value: pa.Array, how: Conversion) -> pa.Array:
         odd, malformed, overflown = _odd_decimals(value, rest, precision, scale)
         result = pc.replace_with_mask(result, pa.array(rest), odd)
         bad |= overflown
-    result = how.settle(result, malformed, value, INVALID_INPUT)
-    return how.settle(result, bad, value, OUT_OF_RANGE)
+    result = how.resolve_failures(result, malformed, value, INVALID_INPUT)
+    return how.resolve_failures(result, bad, value, OUT_OF_RANGE)
 
 
 def _odd_decimals(value: pa.Array, rest: Mask, precision: int, scale: int) -> tuple[pa.Array, Mask, Mask]:

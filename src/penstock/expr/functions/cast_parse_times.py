@@ -62,7 +62,7 @@ def text_to_date(value: pa.Array, how: Conversion) -> pa.Array:
     days, exists = _date_parts(pieces(found))
     good = matches(found) & exists & (days >= -(2**31)) & (days < 2**31)
     result = build(np.where(good, days, 0).astype(np.int32), good, pa.date32())
-    return how.settle(result, matches(value) & ~good, value, INVALID_INPUT)
+    return how.resolve_failures(result, matches(value) & ~good, value, INVALID_INPUT)
 
 
 def text_to_timestamp(value: pa.Array, how: Conversion) -> pa.Array:
@@ -84,7 +84,7 @@ def text_to_timestamp(value: pa.Array, how: Conversion) -> pa.Array:
     # Near the ends of time the offset may lead out of 64 bits.
     good &= known & (((local >= 0) == (result >= 0)) | (np.abs(local) < 2**62))
     array = build(np.where(good, result, 0), good, to_arrow(how.target))
-    return how.settle(array, matches(value) & ~good, value, INVALID_INPUT)
+    return how.resolve_failures(array, matches(value) & ~good, value, INVALID_INPUT)
 
 
 def _in_range(days: Integers, micros: Integers) -> Mask:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from penstock.expr.functions.calendar import civil_from_days
+from penstock.expr.functions.cast_time_of_day import time_of_day_to_text
 from penstock.expr.functions.cast_times import MICROS_PER_DAY, MICROS_PER_SECOND, to_local
 from penstock.expr.functions.conversion import Conversion
 from penstock.expr.functions.float_text import float_to_text
@@ -37,6 +38,8 @@ def to_text(value: pa.Array, how: Conversion) -> pa.Array:
         return _dates(value)
     if isinstance(source, (t.TimestampType, t.TimestampNTZType)):
         return _timestamps(value, how)
+    if isinstance(source, t.TimeType):
+        return time_of_day_to_text(value)
     if isinstance(source, t.DayTimeIntervalType):
         return _day_times(value, source)
     if isinstance(source, t.YearMonthIntervalType):

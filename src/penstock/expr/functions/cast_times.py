@@ -106,8 +106,8 @@ def _float_to_timestamp(value: pa.Array, how: Conversion) -> pa.Array:
     safe = np.where(finite & ~bad, scaled, 0.0).astype(np.int64)
     micros = np.where(bad, np.where(high, 2**63 - 1, -(2**63)), safe)
     result = build(micros, valid, to_arrow(how.target))
-    result = how.settle(result, ~finite, value, INVALID_INPUT)
-    return result if how.legacy else how.settle(result, bad & finite, value, OVERFLOW)
+    result = how.resolve_failures(result, ~finite, value, INVALID_INPUT)
+    return result if how.legacy else how.resolve_failures(result, bad & finite, value, OVERFLOW)
 
 
 def timestamp_to_number(value: pa.Array, how: Conversion) -> pa.Array:
@@ -121,12 +121,12 @@ def timestamp_to_number(value: pa.Array, how: Conversion) -> pa.Array:
         result, bad = double_to_decimal(
             seconds, how.target.precision, how.target.scale, shortest=how.shortest
         )
-        return result if bad is None else how.settle(result, bad, value, OUT_OF_RANGE)
+        return result if bad is None else how.resolve_failures(result, bad, value, OUT_OF_RANGE)
     if pa.types.is_floating(target):
         return build((vector / MICROS_PER_SECOND).astype(target.to_pandas_dtype()), valid, target)
     whole = vector // MICROS_PER_SECOND
     result = build(whole.astype(target.to_pandas_dtype()), valid, target)
-    return how.settle(result, ~fits_integer(whole, target), value, OVERFLOW)
+    return how.resolve_failures(result, ~fits_integer(whole, target), value, OVERFLOW)
 
 
 def cast_interval(value: pa.Array, how: Conversion) -> pa.Array:
@@ -151,4 +151,4 @@ def interval_to_integer(value: pa.Array, how: Conversion) -> pa.Array:
     whole = (vector - np.fmod(vector, unit)) // unit
     target = to_arrow(how.target)
     result = build(whole.astype(target.to_pandas_dtype()), valid, target)
-    return how.settle(result, ~fits_integer(whole, target), value, OVERFLOW)
+    return how.resolve_failures(result, ~fits_integer(whole, target), value, OVERFLOW, in_legacy_too=True)

@@ -23,6 +23,12 @@ from penstock.expr.functions.cast_parse import (
 )
 from penstock.expr.functions.cast_parse_times import text_to_date, text_to_timestamp
 from penstock.expr.functions.cast_text import to_text
+from penstock.expr.functions.cast_time_of_day import (
+    cast_time_of_day,
+    text_to_time_of_day,
+    time_of_day_to_number,
+    timestamp_to_time_of_day,
+)
 from penstock.expr.functions.cast_times import (
     cast_interval,
     interval_to_integer,
@@ -32,7 +38,7 @@ from penstock.expr.functions.cast_times import (
 )
 from penstock.expr.functions.conversion import Conversion
 from penstock.expr.functions.lists import Lists, element_of, relist, remap
-from penstock.expr.functions.registry import ANSI, Value, function
+from penstock.expr.functions.registry import ANSI, LEGACY, Value, function
 from penstock.expr.functions.vectors import as_array
 from penstock.expr.nodes import Call, Expr
 from penstock.expr.types import to_arrow
@@ -43,6 +49,7 @@ Converter = Callable[[pa.Array, Conversion], pa.Array]
 
 _NUMBER = (t.BooleanType, t.IntegralType, t.FractionalType)
 _TIME = (t.DateType, t.TimestampType, t.TimestampNTZType)
+_INSTANT = (t.TimestampType, t.TimestampNTZType)
 _NESTED = (t.ArrayType, t.MapType, t.StructType)
 _INTERVAL = (t.DayTimeIntervalType, t.YearMonthIntervalType)
 
@@ -119,6 +126,8 @@ def _from_text(target: t.DataType) -> Converter | None:
         return text_to_date
     if isinstance(target, (t.TimestampType, t.TimestampNTZType)):
         return text_to_timestamp
+    if isinstance(target, t.TimeType):
+        return text_to_time_of_day
     return _bytes if isinstance(target, t.BinaryType) else None
 
 
@@ -131,7 +140,7 @@ def _converter(source: t.DataType, target: t.DataType) -> Converter | None:
         return _struct
     if isinstance(source, t.MapType) and isinstance(target, t.MapType):
         return _map
-    if to_arrow(source) == to_arrow(target) and not isinstance(source, _INTERVAL):
+    if to_arrow(source) == to_arrow(target) and not isinstance(source, (*_INTERVAL, t.TimeType)):
         return _same
     if isinstance(source, t.StringType):
         return _from_text(target)
@@ -149,11 +158,21 @@ def _time_converter(source: t.DataType, target: t.DataType) -> Converter | None:
         return number_to_timestamp
     if isinstance(source, t.TimestampType) and isinstance(target, _NUMBER):
         return timestamp_to_number
+    if isinstance(target, t.TimeType):
+        return _time_of_day_converter(source)
+    if isinstance(source, t.TimeType) and isinstance(target, (t.IntegralType, t.DecimalType)):
+        return time_of_day_to_number
     if isinstance(source, _INTERVAL) and type(source) is type(target):
         return cast_interval
     if isinstance(source, _INTERVAL) and isinstance(target, t.IntegralType):
         return interval_to_integer
     return None
+
+
+def _time_of_day_converter(source: t.DataType) -> Converter | None:
+    if isinstance(source, t.TimeType):
+        return cast_time_of_day
+    return timestamp_to_time_of_day if isinstance(source, (t.TimestampType, t.TimestampNTZType)) else None
 
 
 def cast_value(value: pa.Array, how: Conversion) -> pa.Array:
@@ -166,6 +185,13 @@ def cast_value(value: pa.Array, how: Conversion) -> pa.Array:
 def _cast_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
     source, target = args[0].data_type, options["dataType"]
     _check(source, target)
+    inner = args[0].args[0] if isinstance(args[0], Call) and args[0].function == "Cast" else None
+    if inner is not None and isinstance(inner.data_type, t.TimeType) and isinstance(target, _INSTANT):
+        raise UnsupportedQuery(
+            "a timestamp made of a time of day",
+            reason="Spark takes the current date for it, and a view must not depend on the day",
+            advice="Give the date, as in make_timestamp(day, time)",
+        )
     assert isinstance(target, t.DataType)
     return target
 
@@ -195,16 +221,17 @@ _WIDTHS: dict[type[t.DataType], int] = {
 
 def _cast_raises(call: Call) -> bool:
     """Widening a number, printing and moving between dates and timestamps always succeed."""
-    if call.option("mode") != ANSI:
-        return False
     source, target = call.args[0].data_type, call.data_type
+    if call.option("mode") != ANSI:
+        from_interval = isinstance(source, _INTERVAL) and isinstance(target, t.IntegralType)
+        return from_interval and call.option("mode") == LEGACY
     if isinstance(target, (t.StringType, t.BinaryType, t.BooleanType)):
         return isinstance(source, t.StringType) and isinstance(target, t.BooleanType)
     if type(source) in _WIDTHS and type(target) in _WIDTHS:
         return _WIDTHS[type(source)] > _WIDTHS[type(target)]
     if isinstance(target, (t.DoubleType, t.FloatType)):
         return isinstance(source, t.StringType)
-    if isinstance(target, _TIME):
+    if isinstance(target, (*_TIME, t.TimeType)):
         return isinstance(source, (t.StringType, t.DoubleType, t.FloatType))
     if isinstance(target, t.DecimalType) and isinstance(source, t.DecimalType):
         return (

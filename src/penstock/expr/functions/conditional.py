@@ -1,9 +1,9 @@
 """CASE, IF, COALESCE and IN: the functions that choose between their arguments.
 
-Spark evaluates a branch only for the rows that reach it. Where no branch can raise, nobody can tell, and
-all branches are computed for all rows, and then one is chosen for each. Otherwise the rows are handed from
-condition to condition, each evaluated on those that are left. Which of its constants a text is, in
-``CASE x WHEN 'a' … WHEN 'b' …``, is found out in one pass.
+Spark evaluates a branch only for the rows that reach it. If no branch can raise, that makes no difference,
+and all branches are computed for all rows before one is chosen for each. Otherwise rows are passed from
+condition to condition, each evaluated on those that are left. In ``CASE x WHEN 'a' … WHEN 'b' …`` one pass
+finds which constant each string equals.
 """
 
 from __future__ import annotations

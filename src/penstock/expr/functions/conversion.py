@@ -1,7 +1,7 @@
 """What all casts share: the mode, the zone, and what happens to a value that cannot be converted.
 
-A converter computes a result for every row and a mask of rows that failed. ``settle`` turns that into
-Spark's behaviour: an error in ANSI mode, NULL otherwise.
+A converter computes a result for every row and a mask of rows that failed. ``resolve_failures`` turns
+that into Spark's behaviour: an error in ANSI mode, NULL otherwise.
 """
 
 from __future__ import annotations
@@ -42,11 +42,14 @@ class Conversion:
         """Whether Java prints large whole numbers with as few digits as others."""
         return bool(self.call.option("shortest"))
 
-    def settle(self, result: pa.Array, bad: Mask, given: pa.Array, condition: str) -> pa.Array:
-        """The result, once the rows in ``bad`` have raised or become NULL."""
+    def resolve_failures(
+        self, result: pa.Array, bad: Mask, given: pa.Array, condition: str, *, in_legacy_too: bool = False
+    ) -> pa.Array:
+        """The result, once the rows in ``bad`` have raised or become NULL. ``in_legacy_too``: they raise
+        whenever the cast is not ``try_cast``."""
         if not bad.any():
             return result
-        if self.mode == ANSI:
+        if self.mode == ANSI or (in_legacy_too and self.legacy):
             words = {INVALID_INPUT: "is not a valid", OVERFLOW: "is out of range for"}
             text = f"the value {words.get(condition, 'does not fit')} {self.target.simpleString()}"
             fail_where(bad, valid_mask(given), self.call, [given], condition, text)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
+from penstock.errors import UnsupportedQuery
 from penstock.expr.functions.calendar import civil_from_days, day_of_week, days_from_civil
 from penstock.expr.functions.cast_times import MICROS_PER_DAY, MICROS_PER_SECOND
 from penstock.expr.functions.date_patterns import Field, date_pattern
@@ -26,12 +27,15 @@ __all__ = ["format_moments"]
 
 Integers = npt.NDArray[np.int64]
 
+_CLOCK = "HhkKmsSa"
+
 
 class _Moments:
     """Timestamps in a zone, with the parts that patterns ask for."""
 
-    def __init__(self, utc: Integers, zone: str) -> None:
+    def __init__(self, utc: Integers, zone: str, nanos: Integers | None = None) -> None:
         self.zone = zone
+        self.nanos = np.zeros_like(utc) if nanos is None else nanos  # behind the last microsecond
         self.offset = offsets(utc, zone)
         self.days, self.micros = np.divmod(utc + self.offset, MICROS_PER_DAY)
         self.year, self.month, self.day = civil_from_days(self.days)
@@ -86,7 +90,9 @@ def _printed(field: Field, moments: _Moments) -> Value:
         quarters = ["1st quarter", "2nd quarter", "3rd quarter", "4th quarter"]
         return _names(quarters if count == 4 else ["Q1", "Q2", "Q3", "Q4"], moments.number("Q") - 1)
     if letter == "S":
-        return pc.utf8_slice_codeunits(_digits(moments.micros % MICROS_PER_SECOND * 1000, 9), 0, count)
+        return pc.utf8_slice_codeunits(
+            _digits(moments.micros % MICROS_PER_SECOND * 1000 + moments.nanos, 9), 0, count
+        )
     if letter in "yu":
         return _year(moments.number(letter), count)
     if letter in "XxZOV":
@@ -140,8 +146,10 @@ def format_moments(utc: Integers, pattern: str, zone: str) -> pa.Array:
     return _format_each(distinct, fields, zone).take(seconds.indices)
 
 
-def _format_each(utc: Integers, fields: Sequence[Field], zone: str) -> pa.Array:
-    moments = _Moments(utc, zone)
+def _format_each(
+    utc: Integers, fields: Sequence[Field], zone: str, nanos: Integers | None = None
+) -> pa.Array:
+    moments = _Moments(utc, zone, nanos)
     if not any(field.letter == "G" for field in fields):
         # Without an era beside it, Spark takes the year of the era for the plain year.
         fields = tuple(replace(field, letter="u") if field.letter == "y" else field for field in fields)
@@ -151,8 +159,12 @@ def _format_each(utc: Integers, fields: Sequence[Field], zone: str) -> pa.Array:
 
 def _format_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
     pattern = literal_of(args[1], "date_format", "pattern")
-    if pattern is not None:
-        date_pattern(pattern)
+    if pattern is None:
+        return t.StringType()
+    others = sorted({field.letter for field in date_pattern(pattern)} - {"", *_CLOCK})
+    if others and isinstance(args[0].data_type, t.TimeType):
+        reason = f"a time of day has no {', '.join(others)}"
+        raise UnsupportedQuery(f"the pattern {pattern!r} for TIME", reason=reason)
     return t.StringType()
 
 
@@ -165,7 +177,11 @@ def date_format(call: Call, args: list[Value], length: int) -> Value:
         vector = vector * MICROS_PER_SECOND
     elif isinstance(call.args[0].data_type, t.TimestampNTZType):
         zone = "UTC"
-    text = format_moments(vector, pattern, zone)
+    if isinstance(call.args[0].data_type, t.TimeType):
+        micros, nanos = np.divmod(vector, 1_000)
+        text = _format_each(micros, date_pattern(pattern), "UTC", nanos)
+    else:
+        text = format_moments(vector, pattern, zone)
     return (
         text
         if valid is None

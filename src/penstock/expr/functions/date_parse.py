@@ -20,6 +20,7 @@ from pyspark.sql import types as t
 from penstock.errors import UnsupportedQuery
 from penstock.expr.functions.cast_parse import integers, matches, pieces
 from penstock.expr.functions.cast_parse_times import civil_days, zoned_to_utc
+from penstock.expr.functions.cast_time_of_day import NANOS_PER_MICRO, TIME_OF_DAY, parsed_times
 from penstock.expr.functions.cast_times import MICROS_PER_DAY, MICROS_PER_SECOND, to_local
 from penstock.expr.functions.date_patterns import Field, date_pattern
 from penstock.expr.functions.registry import ANSI, Value, function, when_ansi
@@ -92,8 +93,8 @@ def _piece(field: Field, following: Field, pattern: str) -> str:
     return rf"(?P<{letter}>\d{{1,9}})"
 
 
-def _parse(text: pa.Array, pattern: str, zone: str) -> tuple[Integers, Integers, Mask]:
-    """Microseconds of UTC and of local time, and which texts could be read."""
+def _parse(text: pa.Array, pattern: str, zone: str) -> tuple[Integers, Integers, Integers, Mask]:
+    """Microseconds of UTC and of local time, nanoseconds behind them, and which texts could be read."""
     found = pc.extract_regex(text, _expression(pattern))
     parts = pieces(found)
     counts = {field.letter: field.count for field in date_pattern(pattern)}
@@ -112,20 +113,20 @@ def _parse(text: pa.Array, pattern: str, zone: str) -> tuple[Integers, Integers,
     hour, hours_good = _hour(number, parts)
     minute, second = number("m", 0), number("s", 0)
     good &= matches(found) & hours_good & (minute < 60) & (second < 60)
-    micros = number("S", 0)
+    micros, nanos = np.divmod(number("S", 0), 1_000)
     local = days * MICROS_PER_DAY + ((hour * 60 + minute) * 60 + second) * MICROS_PER_SECOND + micros
     zones = next((parts[letter] for letter in "XxZ" if letter in parts), None)
     local = np.where(good, local, 0)
     if zones is None:
-        return local_to_utc(local, zone), local, good
+        return local_to_utc(local, zone), local, nanos, good
     utc, known = zoned_to_utc(local, zones.fill_null(""), zone)
-    return utc, local, good & known
+    return utc, local, nanos, good & known
 
 
 def _unsigned(part: pa.Array, letter: str, count: int) -> pa.Array:
-    """The digits of a part: names of months become numbers, fractions get all six digits."""
+    """The digits of a part: names of months become numbers, fractions get all nine digits."""
     if letter == "S":
-        return pc.utf8_slice_codeunits(pc.utf8_rpad(part, 6, "0"), 0, 6)
+        return pc.utf8_slice_codeunits(pc.utf8_rpad(part, 9, "0"), 0, 9)
     if letter in "ML" and count >= 3:
         names = pa.array([(name if count == 4 else name[:3]).lower() for name in MONTH_NAMES])
         index = pc.index_in(pc.ascii_lower(part), value_set=names)
@@ -160,7 +161,7 @@ def _get_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
     return target
 
 
-def _settled(call: Call, args: list[Value], text: pa.Array, good: Mask) -> Mask | None:
+def _checked(call: Call, args: list[Value], text: pa.Array, good: Mask) -> Mask | None:
     if call.option("mode") == ANSI:
         condition = "CANNOT_PARSE_TIMESTAMP"
         fail_where(~good, valid_mask(text), call, args, condition, "the text does not match the pattern")
@@ -177,17 +178,64 @@ def _settled(call: Call, args: list[Value], text: pa.Array, good: Mask) -> Mask 
     nullable=True,
 )
 def get_timestamp(call: Call, args: list[Value], length: int) -> Value:
+    """A text read by the pattern. A date or timestamp is not read but taken as it is: Spark hands on its
+    microseconds, even where a local time becomes an instant by that or the other way round."""
     text = as_array(args[0], length)
+    kind = call.args[0].data_type
+    if not isinstance(kind, t.StringType):
+        vector, known = _microseconds(text, kind, call.option("timezone"))
+        return build(vector, known, to_arrow(call.data_type))
     pattern = constant(args[1]) if is_scalar(args[1]) else constant(args[1][0])
-    utc, local, good = _parse(text, pattern, call.option("timezone"))
-    valid = _settled(call, args, text, good)
+    utc, local, _, good = _parse(text, pattern, call.option("timezone"))
+    valid = _checked(call, args, text, good)
     moments = utc if isinstance(call.data_type, t.TimestampType) else local
     return build(moments, valid, to_arrow(call.data_type))
+
+
+def _time_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
+    pattern = _time_pattern(args, str(options["target"]))
+    if pattern is not None:
+        _expression(pattern)
+    return t.TimeType(6)
+
+
+def _time_pattern(args: Sequence[Expr], target: str) -> str | None:
+    """The pattern of ``to_time``: the second argument, or what Catalyst has put into the parser itself. None
+    is the grammar of casts."""
+    if len(args) > 1:
+        pattern = literal_of(args[1], "to_time", "pattern")
+        return None if pattern is None else str(pattern)
+    inside = target.removeprefix("ToTimeParser(").removesuffix(")")
+    return None if inside == "None" else inside.removeprefix("Some(").removesuffix(")")
+
+
+@function("ToTimeParser.parse", result=_time_type, options=("target",), raises=True)
+def to_time(call: Call, args: list[Value], length: int) -> Value:
+    """A text read by a pattern, or as a cast reads it, but with all its digits, although the type is TIME(6);
+    what cannot be read is an error in every mode."""
+    text = as_array(args[0], length)
+    pattern = _time_pattern(call.args, call.option("target"))
+    if pattern is None:
+        nanos, good = parsed_times(text)
+    else:
+        _, local, rest, good = _parse(text, pattern, "UTC")
+        nanos = local % MICROS_PER_DAY * NANOS_PER_MICRO + rest
+    condition = "CANNOT_PARSE_TIME"
+    fail_where(~good, valid_mask(text), call, args, condition, "the text does not match the pattern")
+    return build(nanos, both(valid_mask(text), good), TIME_OF_DAY)
 
 
 def _seconds(micros: Integers) -> Integers:
     """Whole seconds, cut off towards 1970."""
     return np.asarray((micros - np.fmod(micros, MICROS_PER_SECOND)) // MICROS_PER_SECOND)
+
+
+def _microseconds(value: pa.Array, kind: t.DataType, zone: str) -> tuple[Integers, Mask | None]:
+    """Those of a timestamp, and of the midnight with which a date begins."""
+    vector, valid = unpack(value)
+    if isinstance(kind, t.DateType):
+        vector = local_to_utc(to_local(vector, kind, zone), zone)
+    return vector, valid
 
 
 def _unix_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
@@ -210,9 +258,7 @@ def unix_timestamp(call: Call, args: list[Value], length: int) -> Value:
     zone, kind = call.option("timezone"), call.args[0].data_type
     if isinstance(kind, t.StringType):
         pattern = constant(args[1]) if is_scalar(args[1]) else constant(args[1][0])
-        utc, _, good = _parse(value, pattern, zone)
-        return build(_seconds(utc), _settled(call, args, value, good), pa.int64())
-    vector, valid = unpack(value)
-    if isinstance(kind, t.DateType):
-        vector = local_to_utc(to_local(vector, kind, zone), zone)
+        utc, _, _, good = _parse(value, pattern, zone)
+        return build(_seconds(utc), _checked(call, args, value, good), pa.int64())
+    vector, valid = _microseconds(value, kind, zone)
     return build(_seconds(vector), valid, pa.int64())

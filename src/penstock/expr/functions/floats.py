@@ -1,9 +1,9 @@
-"""One spelling for every floating-point value: no -0.0, and one NaN.
+"""Normalises floating-point values: no -0.0, and one NaN.
 
-Spark and the Z-sets here take -0.0 for 0.0 and all NaN for one, but text, hashes of bits and eyes do not.
-Where values that count as equal must also look equal (keys of groups, rows of tables), they are brought to
-the spelling that Java prefers. A column that is in it already, and that is nearly every one, is passed on as
-it is, after two passes over its bits; nested values are taken apart by their buffers, not row by row.
+Spark and the Z-sets here treat -0.0 as 0.0 and all NaN as one, but text and hashes of bits do not. Where
+values that count as equal must also be bit-identical (keys of groups, rows of tables), they are converted to
+the bit patterns that Java prefers. A column that is already normalised, as nearly every one is, is returned
+unchanged, after two passes over its bits; nested values are handled by their buffers, not row by row.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from penstock.expr.functions.vectors import build, unpack
 
-__all__ = ["one_spelling"]
+__all__ = ["normalise_floats"]
 
 _BITS = {32: ("u4", 0x80000000, 0x7FC00000), 64: ("u8", 1 << 63, 0x7FF8 << 48)}
 
 
-def one_spelling(array: pa.Array) -> pa.Array:
+def normalise_floats(array: pa.Array) -> pa.Array:
     """The array with 0.0 for -0.0 and the one NaN, also inside lists, structs and maps."""
     kind = array.type
     if pa.types.is_floating(kind):
@@ -33,7 +33,7 @@ def one_spelling(array: pa.Array) -> pa.Array:
         given = [array.field(i) for i in range(kind.num_fields)]
     else:
         return array
-    parts = [one_spelling(part) for part in given]
+    parts = [normalise_floats(part) for part in given]
     if all(new is old for new, old in zip(parts, given, strict=True)):
         return array
     if pa.types.is_struct(kind):
@@ -52,7 +52,7 @@ def _floats(array: pa.Array) -> pa.Array:
     missing = np.isnan(values)
     if not ((bits == negative_zero) | (missing & (bits != nan))).any():
         return array
-    spelled = bits.copy()
-    spelled[bits == negative_zero] = 0
-    spelled[missing] = nan
-    return build(spelled.view(values.dtype), valid, array.type)
+    normalised = bits.copy()
+    normalised[bits == negative_zero] = 0
+    normalised[missing] = nan
+    return build(normalised.view(values.dtype), valid, array.type)

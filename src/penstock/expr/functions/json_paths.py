@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,9 @@ from pyspark.sql import types as t
 
 from penstock.expr.functions.json_text import Object, parse, written
 from penstock.expr.functions.registry import Value, function
-from penstock.expr.functions.rules import always, literal_of
+from penstock.expr.functions.rules import always
 from penstock.expr.functions.vectors import map_distinct
-from penstock.expr.nodes import Call, Expr
+from penstock.expr.nodes import Call
 
 __all__: list[str] = []
 
@@ -44,7 +44,7 @@ class _Index:
 Step = _Key | _Index
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)
 def _path(text: str) -> tuple[Step, ...] | None:
     """The steps of a path; None if it is not one, or one that matches nothing."""
     if not text.lstrip().startswith("$"):
@@ -128,12 +128,7 @@ def _encodable(text: str) -> str | None:
     return text if re.search("[\ud800-\udfff]", text) is None else None
 
 
-def _path_type(args: Sequence[Expr], options: Mapping[str, Any]) -> t.DataType:
-    literal_of(args[1], "get_json_object", "path")
-    return t.StringType()
-
-
-@function("GetJsonObject", result=_path_type, nullable=True, printed=True)
+@function("GetJsonObject", result=always(t.StringType()), nullable=True, printed=True)
 def get_json_object(call: Call, args: list[Value], length: int) -> Value:
     search = _Search(bool(call.option("shortest")))
 

@@ -41,6 +41,10 @@ _WORDS = {
     "-INF": "-inf",
 }
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_UNREAD = (
+    *(t.BinaryType, t.TimeType, t.TimestampNTZType),
+    *(t.DayTimeIntervalType, t.YearMonthIntervalType),
+)
 _WIDE = decimal.Context(prec=1000, rounding=decimal.ROUND_HALF_UP)
 
 
@@ -205,7 +209,7 @@ def _check(kind: t.DataType) -> None:
             _check(field.dataType)
             if field.name == "_corrupt_record":
                 raise UnsupportedQuery("from_json with a column for corrupt records")
-    elif isinstance(kind, (t.BinaryType, t.TimestampNTZType, t.DayTimeIntervalType, t.YearMonthIntervalType)):
+    elif isinstance(kind, _UNREAD):
         raise UnsupportedQuery(
             f"from_json of {kind.simpleString()}", advice="Read it as a string and convert that"
         )

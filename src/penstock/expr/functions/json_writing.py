@@ -30,7 +30,10 @@ from penstock.expr.nodes import Call, Expr
 __all__: list[str] = []
 
 _OPTIONS = re.compile(r"StructsToJsonEvaluator\(Map\((?:ignoreNullFields -> (true|false))?\),", re.IGNORECASE)
-_NUMBERED = (t.DateType, t.TimestampType, t.TimestampNTZType, t.DayTimeIntervalType, t.YearMonthIntervalType)
+_NUMBERED = (
+    *(t.DateType, t.TimeType, t.TimestampType, t.TimestampNTZType),
+    *(t.DayTimeIntervalType, t.YearMonthIntervalType),
+)
 _NO_TEXT = pa.scalar(None, pa.string())
 
 

@@ -63,10 +63,17 @@ def is_nan(call: Call, args: list[Value], length: int) -> Value:
     return pc.fill_null(pc.is_nan(args[0]), False)
 
 
-@function("NaNvl", result=same_as_first, strict=False, nullable=True)
-def nan_value(call: Call, args: list[Value], length: int) -> Value:
-    left = as_array(args[0], length)
-    return pc.if_else(pc.fill_null(pc.is_nan(left), False), args[1], left)
+@lazy_function("NaNvl", result=same_as_first, nullable=True)
+def nan_value(call: Call, rows: Rows) -> Value:
+    """The second argument is computed only where the first is NaN, if it may raise."""
+    left = as_array(rows.value(call.args[0]), rows.length)
+    is_nan = pc.fill_null(pc.is_nan(left), False)
+    if not may_raise(call.args[1]):
+        return pc.if_else(is_nan, rows.value(call.args[1]), left)
+    places = np.flatnonzero(is_nan.to_numpy(zero_copy_only=False))
+    if not len(places):
+        return left
+    return pc.if_else(is_nan, scatter(rows.at(places).value(call.args[1]), places, rows.length), left)
 
 
 @function("AtLeastNNonNulls", result=_BOOLEAN, strict=False, nullable=False, options=("n",))

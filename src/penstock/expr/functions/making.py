@@ -20,12 +20,12 @@ from penstock.expr.nodes import Call, Expr
 from penstock.expr.types import to_arrow
 from penstock.expr.zones import local_to_utc
 
-__all__: list[str] = []
+__all__ = ["OUT_OF_BOUNDS", "micros_of"]
 
-_OUT_OF_BOUNDS = "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION"
+OUT_OF_BOUNDS = "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION"
 
 
-def _micros(seconds: pa.Array) -> pa.Array:
+def micros_of(seconds: pa.Array) -> pa.Array:
     """Seconds with six digits behind the point."""
     return decimals.lowered(seconds, 6) if seconds.type.scale > 6 else decimals.wide(seconds, 6)
 
@@ -52,13 +52,13 @@ def make_timestamp(call: Call, args: list[Value], length: int) -> Value:
     parts = [unpack(as_array(arg, length)) for arg in args[:5]]
     year, month, day, hour, minute = (part.astype(np.int64) for part, _ in parts)
     seconds = as_array(args[5], length)
-    micros = decimals.low_words(_micros(seconds))
+    micros = decimals.low_words(micros_of(seconds))
     valid = both(*(mask for _, mask in parts), valid_mask(seconds))
     days, good = civil_days(year, month, day)
     good &= (hour >= 0) & (hour < 24) & (minute >= 0) & (minute < 60)
     good &= (micros >= 0) & (micros <= 60 * MICROS_PER_SECOND)
     if call.option("mode") == ANSI:
-        fail_where(~good, valid, call, args, _OUT_OF_BOUNDS, "there is no such date or time")
+        fail_where(~good, valid, call, args, OUT_OF_BOUNDS, "there is no such date or time")
     local = np.where(good, days * MICROS_PER_DAY + (hour * 60 + minute) * 60 * MICROS_PER_SECOND + micros, 0)
     moments = local
     if isinstance(call.data_type, t.TimestampType):
@@ -90,7 +90,7 @@ def _sum(call: Call, args: list[Value], parts: list[Vector], units: list[int], b
 def make_day_time(call: Call, args: list[Value], length: int) -> Value:
     arrays = [as_array(arg, length) for arg in args]
     numbers = [unpack(array)[0] for array in arrays[:3]]
-    micros = decimals.low_words(_micros(arrays[3]))
+    micros = decimals.low_words(micros_of(arrays[3]))
     units = [MICROS_PER_DAY, 3_600 * MICROS_PER_SECOND, 60 * MICROS_PER_SECOND, 1]
     total = _sum(call, list(arrays), [*numbers, micros], units, 64)
     return build(total, both(*(valid_mask(array) for array in arrays)), pa.duration("us"))

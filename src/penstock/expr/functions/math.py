@@ -1,13 +1,15 @@
 """Mathematical functions of doubles, bits of integers, and the sign of numbers.
 
-Elementary functions come from the C library and may differ from Java's in the last bit; where the two
-disagree on special values (``pow(1, NaN)``) Java's answer is given. Logarithms of what is not positive
-are NULL, as in Spark.
+Elementary functions have the bits of Java's (:mod:`penstock.expr.java_math`), put together as Spark does:
+``cot`` is the reciprocal of ``tan``, ``log(base, x)`` a quotient. Logarithms of what is not positive are
+NULL.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
-from penstock.expr.functions.floats import one_spelling
+from penstock.expr.functions.floats import normalise_floats
 from penstock.expr.functions.registry import Value, function
 from penstock.expr.functions.rules import always, same_as_first
 from penstock.expr.functions.text_slices import Characters
 from penstock.expr.functions.vectors import Vector, as_array, both, build, fail_where, unpack, valid_mask
+from penstock.expr.java_math import java
 from penstock.expr.nodes import Call, Expr
 
 __all__: list[str] = []
@@ -28,34 +31,39 @@ _DOUBLE = always(t.DoubleType())
 _INTEGER = always(t.IntegerType())
 
 _UNARY: dict[str, Callable[[Vector], Vector]] = {
-    "Acos": np.arccos,
-    "Acosh": np.arccosh,
-    "Asin": np.arcsin,
-    "Asinh": np.arcsinh,
-    "Atan": np.arctan,
-    "Atanh": np.arctanh,
-    "Cbrt": np.cbrt,
-    "Cos": np.cos,
-    "Cosh": np.cosh,
-    "Cot": lambda x: 1 / np.tan(x),
-    "Csc": lambda x: 1 / np.sin(x),
-    "Exp": np.exp,
-    "Expm1": np.expm1,
+    "Acos": partial(java, "acos"),
+    "Acosh": partial(java, "acosh"),
+    "Asin": partial(java, "asin"),
+    "Asinh": partial(java, "asinh"),
+    "Atan": partial(java, "atan"),
+    "Atanh": lambda x: 0.5 * (java("log1p", x) - java("log1p", -x)),
+    "Cbrt": partial(java, "cbrt"),
+    "Cos": partial(java, "cos"),
+    "Cosh": partial(java, "cosh"),
+    "Cot": lambda x: 1 / java("tan", x),
+    "Csc": lambda x: 1 / java("sin", x),
+    "Exp": partial(java, "exp"),
+    "Expm1": partial(java, "expm1"),
     "Rint": np.rint,
-    "Sec": lambda x: 1 / np.cos(x),
-    "Sin": np.sin,
-    "Sinh": np.sinh,
+    "Sec": lambda x: 1 / java("cos", x),
+    "Sin": partial(java, "sin"),
+    "Sinh": partial(java, "sinh"),
     "Sqrt": np.sqrt,
-    "Tan": np.tan,
-    "Tanh": np.tanh,
+    "Tan": partial(java, "tan"),
+    "Tanh": partial(java, "tanh"),
     "ToDegrees": np.degrees,
     "ToRadians": np.radians,
 }
 _LOGARITHMS: dict[str, tuple[Callable[[Vector], Vector], float]] = {
-    "Log": (np.log, 0.0),
-    "Log10": (np.log10, 0.0),
-    "Log1p": (np.log1p, -1.0),
-    "Log2": (np.log2, 0.0),
+    "Log": (partial(java, "log"), 0.0),
+    "Log10": (partial(java, "log10"), 0.0),
+    "Log1p": (partial(java, "log1p"), -1.0),
+    "Log2": (lambda x: java("log", x) / math.log(2), 0.0),
+}
+_BINARY = {
+    "Pow": partial(java, "power"),
+    "Atan2": partial(java, "atan2"),
+    "Hypot": partial(java, "hypot"),
 }
 
 
@@ -78,25 +86,15 @@ def logarithm(call: Call, args: list[Value], length: int) -> Value:
 def logarithm_to_base(call: Call, args: list[Value], length: int) -> Value:
     (base, base_valid), (vector, valid) = unpack(args[0]), unpack(args[1])
     with np.errstate(all="ignore"):
-        result = np.broadcast_to(np.log(vector) / np.log(base), (length,))
+        result = np.broadcast_to(java("log", vector) / java("log", base), (length,))
         positive = np.broadcast_to(~(vector <= 0) & ~(base <= 0), (length,))
     return build(result, both(base_valid, valid, positive), pa.float64())
 
 
-@function("Pow", "Atan2", "Hypot", result=_DOUBLE)
+@function(*_BINARY, result=_DOUBLE)
 def binary(call: Call, args: list[Value], length: int) -> Value:
     (left, left_valid), (right, right_valid) = unpack(args[0]), unpack(args[1])
-    with np.errstate(all="ignore"):
-        if call.function == "Pow":
-            result = np.power(left, right)
-            # In C one to any power is one, and so is minus one to an infinite one; in Java they are NaN.
-            odd = np.isnan(right) | (np.isinf(right) & (np.abs(left) == 1))
-            result = np.where(odd, np.nan, result)
-        else:
-            # Spark adds zero to both sides of atan2, which makes -0.0 positive.
-            result = (
-                np.arctan2(left + 0.0, right + 0.0) if call.function == "Atan2" else np.hypot(left, right)
-            )
+    result = _BINARY[call.function](left, right)
     return build(np.broadcast_to(result, (length,)), both(left_valid, right_valid), pa.float64())
 
 
@@ -110,8 +108,8 @@ def sign(call: Call, args: list[Value], length: int) -> Value:
 
 @function("NormalizeNaNAndZero", result=same_as_first)
 def normalize(call: Call, args: list[Value], length: int) -> Value:
-    spelled = one_spelling(as_array(args[0], 1))
-    return spelled[0] if isinstance(args[0], pa.Scalar) else spelled
+    normalised = normalise_floats(as_array(args[0], 1))
+    return normalised[0] if isinstance(args[0], pa.Scalar) else normalised
 
 
 @function("Factorial", result=always(t.LongType()), nullable=True)

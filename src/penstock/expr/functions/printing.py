@@ -35,7 +35,10 @@ _SPECIFIER = re.compile(
 _INTEGRAL = (t.ByteType, t.ShortType, t.IntegerType, t.LongType)
 _FLOATING = (t.FloatType, t.DoubleType)
 _PRINTED = (*_INTEGRAL, *_FLOATING, t.BooleanType, t.StringType, t.DecimalType)
-_NUMBERED = (t.DateType, t.TimestampType, t.TimestampNTZType, t.DayTimeIntervalType, t.YearMonthIntervalType)
+_NUMBERED = (
+    *(t.DateType, t.TimeType, t.TimestampType, t.TimestampNTZType),
+    *(t.DayTimeIntervalType, t.YearMonthIntervalType),
+)
 """Types that Spark hands over as the number inside: a date prints as days since 1970."""
 _WIDE = decimal.Context(prec=2000, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 

@@ -1,16 +1,16 @@
-"""Calls of Python functions, run by the code of PySpark that runs them in a batch query.
+"""Calls of Python functions, run by the same PySpark code that runs them in a batch query.
 
 PySpark's worker turns the description of a function into a generator from Arrow batches to Arrow batches;
-that is used as it is, so arguments and results are converted as Spark converts them. Spark itself cuts a
+that is used unchanged, so arguments and results are converted as Spark converts them. Spark itself cuts a
 partition into batches of 10,000 rows, and so does this.
 
-A row that goes must give what it gave when it came, whatever stands beside it. pandas has no integers with
-NULLs: PySpark hands over floats (in arrays, objects) if any value in the *batch* is NULL. So for pandas, rows
-with NULLs in the same integer arguments are put into batches of their own, and a row always meets the same
-types.
+For a deleted row a function must return what it returned when the row was inserted, whatever other rows are
+in its batch. pandas has no integers with NULLs: PySpark passes floats (in arrays, objects) if any value in
+the *batch* is NULL. So for pandas, rows with NULLs in the same integer arguments are put into separate
+batches, and a row is always passed with the same types.
 
-``command`` is unpickled here, once per process. It is not stored and not received from anybody: it is a part
-of the program, which reached this process as Spark's own task (decision 8).
+``command`` is unpickled here, once per process. It is neither stored nor received over the network: it is
+part of the program, which reached this process as Spark's own task (decision 8).
 """
 
 from __future__ import annotations

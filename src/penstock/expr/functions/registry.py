@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.types import DataType
 
-from penstock.expr.nodes import Call, Expr
+from penstock.expr.nodes import Call, Expr, postorder
 
 __all__ = [
     "ANSI",
@@ -177,7 +178,15 @@ def when_ansi(call: Call) -> bool:
 
 def may_raise(expr: Expr) -> bool:
     """Whether evaluating ``expr`` can fail on some row."""
-    if not isinstance(expr, Call):
-        return False
-    declared = lookup(expr.function)
-    return declared is None or declared.may_raise(expr) or any(may_raise(arg) for arg in expr.args)
+    return isinstance(expr, Call) and _may_raise(expr)
+
+
+@lru_cache(maxsize=1 << 16)
+def _may_raise(call: Call) -> bool:
+    """Is asked for many times, of the same calls, in every step."""
+    for part in postorder(call):
+        if isinstance(part, Call):
+            declared = lookup(part.function)
+            if declared is None or declared.may_raise(part):
+                return True
+    return False

@@ -94,9 +94,9 @@ def _round_float(value: pa.Array, scale: int, mode: str) -> pa.Array:
         rounded = numbers
     else:
         rounded, easy = _round_easily(numbers, scale, mode)
-    settled = easy | ~np.isfinite(numbers)
+    decided = easy | ~np.isfinite(numbers)
     rounded = np.where(np.isfinite(numbers), rounded, numbers)
-    hard = np.flatnonzero(~settled if valid is None else ~settled & valid)
+    hard = np.flatnonzero(~decided if valid is None else ~decided & valid)
     if len(hard):
         exact = map_distinct(
             lambda x: _exact(x, scale, mode), [pa.array(numbers[hard])], len(hard), pa.float64()

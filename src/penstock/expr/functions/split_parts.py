@@ -1,6 +1,6 @@
-"""One part of a text that is split at a separator: ``split(url, '/')[3]``, ``split_part(url, '/', 4)``.
+"""One part of a string that is split at a separator: ``split(url, '/')[3]``, ``split_part(url, '/', 4)``.
 
-The list of all parts is not made: the bytes behind the part that is wanted are not even looked at.
+The list of all parts is not built, and the bytes after the requested part are not read.
 """
 
 from __future__ import annotations

@@ -208,7 +208,8 @@ def pad(call: Call, args: list[Value], length: int) -> Value:
     needed, codes = np.unique(missing, return_inverse=True)
     distinct = [(filler * (n // len(filler) + 1))[:n] for n in needed.tolist()]
     paddings = pa.array(distinct, pa.string()).take(pa.array(codes))
-    return pc.binary_join_element_wise(*((paddings, cut) if left else (cut, paddings)), "")
+    first, second = (paddings, cut) if left else (cut, paddings)
+    return pc.binary_join_element_wise(first, second, "")
 
 
 def _pad_one(text: Any, width: int, filler: Any, left: bool) -> Any:

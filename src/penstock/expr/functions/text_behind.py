@@ -1,9 +1,9 @@
-"""What stands behind a given text, up to a given letter: ``regexp_extract(url, '(&|^)user=([^&]*)', 2)``.
+"""Extracts what follows a given string, up to a given character: ``regexp_extract(url, '(&|^)user=([^&]*)',
+2)``.
 
-People take a parameter out of an address this way, or a field out of a log line. A machine for regular
-expressions needs some 700 nanoseconds to say where the groups of one match lie. Such a pattern needs no
-machine: the least frequent byte of the text is searched for, eight bytes at a time, and the few places where
-it stands are looked at.
+People extract a parameter of a URL this way, or a field of a log line. A regex engine needs about 700
+nanoseconds to locate the groups of one match. Such a pattern needs no engine: the least frequent byte of the
+string is searched for, eight bytes at a time, and only the few positions where it occurs are examined.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Choosing between strings, row by row: which of some constants a string is, and one of several columns.
+"""Choosing between strings, row by row: which of some constants a string equals, and one of several columns.
 
-Arrow builds such a column value by value, and looks constants up in a hash table. Here few constants are
-compared all alike, by their lengths and first eight bytes, and strings are found by where they lie: which of
-them are wanted is hard to guess, for a processor too, and wrong guesses would cost more than the work.
+Arrow builds such a column value by value, and looks constants up in a hash table. Here a few constants are
+all compared without branches, by their lengths and first eight bytes, and the chosen strings are described by
+offsets: which one is chosen is unpredictable, and branch mispredictions would cost more than the work.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where a given text stands in the strings of a column, found by kernels in one pass.
+"""Finds a given substring in the strings of a column, by kernels in one pass.
 
-Arrow's own search steps through an automaton, three to four nanoseconds for every byte. Here the bytes behind
-a place are looked at only where the first one agrees, and nothing behind what was wanted.
+Arrow's own search steps through an automaton, three to four nanoseconds per byte. Here the bytes after a
+position are compared only if the first one matches, and nothing after the last needed match is read.
 """
 
 from __future__ import annotations

@@ -51,6 +51,7 @@ _NUMPY: dict[str, str] = {
     "timestamp[us, tz=UTC]": "i8",
     "timestamp[us]": "i8",
     "duration[us]": "i8",
+    "time64[ns]": "i8",
 }
 
 
@@ -99,7 +100,7 @@ def unpack(value: Value) -> tuple[Vector, Mask | None]:
 
     A constant becomes a vector of one element, which NumPy broadcasts.
     """
-    array = pa.array([value.as_py()], value.type) if isinstance(value, pa.Scalar) else value
+    array = as_array(value, 1)
     if pa.types.is_boolean(array.type):
         filled = array.fill_null(False) if array.null_count else array
         return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.bool_), valid_mask(array)
