@@ -31,7 +31,7 @@ def main(root: str) -> None:
     backend = LocalBackend(root)
     manifests = ManifestStore(backend)
     latest = manifests.latest()
-    version = latest.version if latest else 0
+    version = latest.manifest.version if latest else 0
     with Log(backend, "input") as log:
         step = log.last_step or 0
         while True:
@@ -43,7 +43,7 @@ def main(root: str) -> None:
                 writer.finish()
                 manifests.commit(Manifest(version + 1, {"step": step, "segment": writer.name}))
                 version += 1
-                manifests.prune(3)
+                manifests.prune_before(version - 2)
                 log.rotate(step + 1)
                 log.drop_before(step - KEEP_STEPS)
             os.write(1, b"%d %d\n" % (step, version))

@@ -6,15 +6,37 @@ since they stand for data that users have.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
-from penstock.storage import LocalBackend, Log, Manifest, ManifestStore, MemoryBackend, Segment, SegmentWriter
+from penstock.storage import (
+    BatchRef,
+    ChangeBlock,
+    ChangeSegment,
+    LocalBackend,
+    Log,
+    Manifest,
+    ManifestStore,
+    MemoryBackend,
+    Segment,
+    SegmentWriter,
+    StoredLayout,
+    Version,
+    VersionStore,
+)
 from penstock.storage.frames import frame_parts, log_header
 
 GOLDEN = Path(__file__).with_name("golden")
+NAMED = "segment-1-named.seg"
 SALT = 0x0123456789ABCDEF
+VERSION_FILES = {
+    "changes/0000000007-3214061e04cc.json": "page-1.json",
+    "manifest/0000000007.json": "manifest-2-whole.json",
+    "manifest/0000000008.json": "manifest-2-delta.json",
+}
 
 MANIFEST = Manifest(7, {"step": 12, "segments": ["segments/000012-w03-ab12cd.seg"], "note": "grüße"})
 FRAMES = [(42, b"first"), (42, b""), (43, b"x" * 70)]
@@ -36,10 +58,63 @@ BATCHES = [
 ]
 
 
-def manifest_bytes() -> bytes:
+WHOLE = Version(
+    7,
+    "grüße",
+    1,
+    "70e352a368822c15b602636ba2ae9841",
+    step=12,
+    made_us=1_794_977_928_232_635,
+    oldest=6,
+    arrangements={
+        "850c3314f5ffb096dcc19f38.0": (
+            BatchRef("segments/0000000006-w0000-6d12f57872c0.seg", 0, 0, 5, 3358790300),
+            BatchRef("segments/0000000007-w0001-f9e9aa514420.seg", 3, 2, 11),
+        ),
+        "a3f10a76359b5cfbc25382da.1": (),
+    },
+    changes=(
+        ChangeSegment(
+            "segments/0000000007-w0000-93c8ee3aee41.seg",
+            10,
+            12,
+            (ChangeBlock("v", 0, 5), ChangeBlock("v", 1, 6), ChangeBlock("w", 2)),
+        ),
+    ),
+    changes_after=2,
+    times=((11, 1_794_977_928_232_000), (12, 1_794_977_928_232_635)),
+    static_frozen=True,
+    catalog={"relations": []},
+    layout=StoredLayout(2, (0, 0, 0, 1)),
+)
+"""It is stored whole, with its changes in a page."""
+NEXT = replace(
+    WHOLE,
+    number=8,
+    step=13,
+    oldest=7,
+    arrangements={
+        "850c3314f5ffb096dcc19f38.0": (
+            BatchRef("segments/0000000007-w0001-f9e9aa514420.seg", 3, 2, 11),
+            BatchRef("segments/0000000008-w0000-0123456789ab.seg", 0, 0, 9, 77),
+        )
+    },
+    changes=(ChangeSegment("segments/0000000008-w0000-ba9876543210.seg", 12, 13, (ChangeBlock("w", 0, 9),)),),
+    times=(*WHOLE.times[1:], (13, 1_794_977_929_000_000)),
+)
+"""It is stored as a delta."""
+
+
+def stored_versions() -> dict[str, bytes]:
+    """The files of the two versions."""
     backend = MemoryBackend()
-    ManifestStore(backend).commit(MANIFEST)
-    return bytes(backend.open("manifest/0000000007.json"))
+    store = VersionStore(backend)
+    for version in (WHOLE, NEXT):
+        pages = store.latest().pages if version is NEXT else ()  # type: ignore[union-attr]
+        prepared = store.prepare(replace(version, pages=pages))
+        store.publish(prepared)
+        store.adopt(prepared)
+    return {name: bytes(backend.open(name)) for name in backend.list()}
 
 
 def log_bytes() -> bytes:
@@ -49,21 +124,21 @@ def log_bytes() -> bytes:
     return content
 
 
-def segment_bytes() -> bytes:
+def segment_bytes(name: str) -> bytes:
     backend = MemoryBackend()
-    writer = SegmentWriter(backend, "golden.seg")
+    writer = SegmentWriter(backend, name)
     for kind, meta, batch in BATCHES:
         writer.add(kind, meta, batch)
     writer.finish()
-    return bytes(backend.open("golden.seg"))
+    return bytes(backend.open(name))
 
 
-def test_manifest_format_1_is_read_and_written_as_ever() -> None:
+def test_manifest_format_1_is_read_as_ever() -> None:
     content = (GOLDEN / "manifest-1.json").read_bytes()
     backend = MemoryBackend()
     backend.write_new("manifest/0000000007.json", [content])
-    assert ManifestStore(backend).latest() == MANIFEST
-    assert manifest_bytes() == content
+    found = ManifestStore(backend).latest()
+    assert found is not None and found.manifest == MANIFEST
 
 
 def test_log_format_1_is_read_and_written_as_ever() -> None:
@@ -76,9 +151,22 @@ def test_log_format_1_is_read_and_written_as_ever() -> None:
     assert log_bytes() == content
 
 
-def test_segment_format_1_is_read_as_ever() -> None:
+def test_manifest_format_2_and_pages_are_read_and_written_as_ever() -> None:
+    backend = MemoryBackend()
+    for name, golden in VERSION_FILES.items():
+        backend.write_new(name, [(GOLDEN / golden).read_bytes()])
+    store = VersionStore(backend)
+    whole, following = store.load(7), store.load(8)
+    assert replace(whole, pages=(), changes=WHOLE.changes) == WHOLE
+    assert replace(following, pages=()) == NEXT
+    assert list(store.changes(following)) == [*WHOLE.changes, *NEXT.changes]
+    assert stored_versions() == {name: bytes(backend.open(name)) for name in VERSION_FILES}
+
+
+@pytest.mark.parametrize("name", ["segment-1.seg", NAMED], ids=["without its name", "with its name"])
+def test_segment_format_1_is_read_as_ever(name: str) -> None:
     # What is written is not compared byte by byte: Arrow may lay out its metadata differently one day.
-    segment = Segment.open(LocalBackend(GOLDEN), "segment-1.seg")
+    segment = Segment.open(LocalBackend(GOLDEN), name)
     assert [(entry.kind, entry.meta, entry.rows) for entry in segment.entries] == [
         ("arrangement", {"operator": 7}, 3),
         ("empty", {}, 0),
@@ -89,7 +177,12 @@ def test_segment_format_1_is_read_as_ever() -> None:
 
 
 def write_missing() -> None:
-    makers = {"manifest-1.json": manifest_bytes, "log-1.log": log_bytes, "segment-1.seg": segment_bytes}
+    makers = {
+        "log-1.log": log_bytes,
+        NAMED: lambda: segment_bytes(NAMED),
+    }
+    files = stored_versions()
+    makers |= {golden: lambda name=name: files[name] for name, golden in VERSION_FILES.items()}
     for name, make in makers.items():
         if not (GOLDEN / name).exists():
             (GOLDEN / name).write_bytes(make())

@@ -42,7 +42,8 @@ def check(root: Path, step: int, version: int) -> None:
         assert min(found) <= max(1, step + 1 - writer["KEEP_STEPS"])
         for number, content in found.items():
             assert bytes(content) == b"".join(writer["payload"](number))
-    latest = ManifestStore(backend).latest()
+    found = ManifestStore(backend).latest()
+    latest = found.manifest if found else None
     assert (latest.version if latest else 0) in (version, version + 1)
     if latest:
         segment = Segment.open(backend, latest.body["segment"])

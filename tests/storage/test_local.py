@@ -49,16 +49,20 @@ class Acknowledged:
             assert steps[len(self.steps) :] in ([], [len(self.steps) + 1])
             assert all(payload == b"payload %d" % step for step, payload in found)
             log.append(100, [b"goes on"])
-        latest = ManifestStore(backend).latest()
+        found = ManifestStore(backend).latest()
+        latest = found.manifest if found else None
         version = latest.version if latest else 0
         assert version in (self.version, self.version + 1)
         if latest:
-            Segment.open(backend, latest.body["segment"]).verify()
+            segment = Segment.open(backend, latest.body["segment"])
+            for number in range(len(segment.entries)):
+                segment.read(number)
 
 
 @contextmanager
-def failing(monkeypatch: pytest.MonkeyPatch, call: int, *, for_ever: bool) -> Iterator[None]:
-    """From the n-th on, (or only the n-th of) the system calls that change the disk fail."""
+def failing(monkeypatch: pytest.MonkeyPatch, call: int, *, for_ever: bool) -> Iterator[Callable[[], bool]]:
+    """From the n-th on, (or only the n-th of) the system calls that change the disk fail. Gives a function
+    that tells whether there were so many."""
     count = 0
     write = os.writev
 
@@ -78,7 +82,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, call: int, *, for_ever: bool) -> It
         for name in ("writev", "fsync", "link", "ftruncate"):
             patch.setattr(os, name, wrapped(getattr(os, name)))
         patch.setattr(local, "_sync_data", wrapped(os.fdatasync))
-        yield
+        yield lambda: count >= call
 
 
 @pytest.mark.parametrize("for_ever", [True, False], ids=["disk-dies", "one-call-fails"])
@@ -86,18 +90,19 @@ def test_nothing_acknowledged_is_lost_whichever_call_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, for_ever: bool
 ) -> None:
     call = 0
-    promised = Acknowledged()
-    while not promised.done:
+    injected = True
+    while injected:
         call += 1
         promised = Acknowledged()
         root = tmp_path / str(call)
-        with failing(monkeypatch, call, for_ever=for_ever):
+        with failing(monkeypatch, call, for_ever=for_ever) as happened:
             try:
                 promised.work(LocalBackend(root))
             except StorageError as error:
                 assert "injected" in str(error)
         promised.check(LocalBackend(root))
-    assert call > 40
+        injected = happened()
+    assert promised.done and call > 40
 
 
 @pytest.mark.parametrize("whole_parts", [True, False])
@@ -127,7 +132,7 @@ def test_a_failed_append_leaves_the_file_as_it_was_and_can_be_retried(
         assert [bytes(p) for _, p in log.read()] == [b"one", b"two again"]
 
 
-def test_a_failed_append_that_cannot_be_undone_stops_the_writer(
+def test_a_failed_append_that_cannot_be_undone_is_cut_before_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = LocalBackend(tmp_path)
@@ -135,14 +140,17 @@ def test_a_failed_append_that_cannot_be_undone_stops_the_writer(
         log.append(1, [b"one"])
         with failing(monkeypatch, 1, for_ever=True), pytest.raises(StorageError, match="injected"):
             log.append(2, [b"two"])
-        with pytest.raises(StorageError, match="failed earlier"):
-            log.append(2, [b"two"])
-    with Log(backend, "input") as log:
+        assert not log.is_certain
+        with failing(monkeypatch, 1, for_ever=True), pytest.raises(StorageError, match="injected"):
+            log.append(2, [b"two"])  # nor can it find out while the disk fails
         assert log.last_step == 1
         assert "cut 4 bytes" in log.cut
+        log.append(2, [b"two again"])
+    with Log(backend, "input") as log:
+        assert [bytes(p) for _, p in log.read()] == [b"one", b"two again"]
 
 
-def test_after_a_failed_sync_the_writer_trusts_nothing(
+def test_after_a_failed_sync_the_writer_looks_at_the_file_before_it_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = LocalBackend(tmp_path)
@@ -150,12 +158,10 @@ def test_after_a_failed_sync_the_writer_trusts_nothing(
         log.append(1, [b"one"])
         with failing(monkeypatch, 2, for_ever=False), pytest.raises(StorageError, match="synced"):
             log.append(2, [b"two"])
-        for refused in (lambda: log.append(2, [b"two"]), lambda: log.rotate(9)):
-            with pytest.raises(StorageError, match="failed earlier"):
-                refused()
+        assert not log.is_certain
+        log.append(2, [b"two again"])
     with Log(backend, "input") as log:
-        assert log.last_step == 1
-        log.append(2, [b"two"])
+        assert [bytes(p) for _, p in log.read()] == [b"one", b"two again"]
 
 
 def test_a_failed_write_leaves_no_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,3 +319,35 @@ def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(StorageError, match="no room"):
         backend.write_new("a", [b"content"])
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("below", ["", "folder/state"])
+def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StorageError, match=r"cannot be a storage folder: .*file is a file"):
+        LocalBackend(tmp_path / "file" / below)
+
+
+def test_nothing_is_acknowledged_into_a_log_that_was_deleted(tmp_path: Path) -> None:
+    with Log(LocalBackend(tmp_path), "input") as log:
+        log.append(1, [b"one"])
+        (tmp_path / "input" / "0000000001.log").unlink()
+        with pytest.raises(StorageError, match="was deleted while it was open"):
+            log.append(2, [b"two"])
+
+
+def test_a_manifest_whose_last_sync_failed_is_this_writers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path)
+    manifests = ManifestStore(backend)
+    manifests.commit(Manifest(1, {}))
+    with failing(monkeypatch, 4, for_ever=False) as happened:  # write, sync, link, and the folder's sync
+        manifests.commit(Manifest(2, {"step": 7}))
+    assert happened()
+    manifests.commit(Manifest(3, {}))
+    with failing(monkeypatch, 4, for_ever=True), pytest.raises(StorageError, match="injected"):
+        manifests.commit(Manifest(4, {"step": 8}))
+    assert manifests.holds(Manifest(4, {"step": 8}))
+    assert not manifests.holds(Manifest(4, {"step": 9}))
+    assert not manifests.holds(Manifest(5, {}))

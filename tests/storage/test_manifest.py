@@ -8,8 +8,15 @@ import pytest
 
 from penstock.errors import CorruptionError, StorageError
 from penstock.storage import Backend, Manifest, ManifestStore, MemoryBackend
+from penstock.storage.manifest import Base
 
 BODY = {"step": 12, "segments": [{"name": "segments/a.seg", "workers": [0, 1]}], "note": "grüße"}
+
+
+def loaded(store: ManifestStore) -> Manifest:
+    found = store.latest()
+    assert found is not None
+    return found.manifest
 
 
 def test_an_empty_store_has_no_latest_version(backend: Backend) -> None:
@@ -21,15 +28,15 @@ def test_a_committed_version_is_the_latest_for_everybody(backend: Backend) -> No
     store = ManifestStore(backend)
     store.commit(Manifest(0, BODY))
     store.commit(Manifest(1, BODY | {"step": 13}))
-    assert ManifestStore(backend).latest() == Manifest(1, BODY | {"step": 13})
-    assert store.load(0) == Manifest(0, BODY)
+    assert loaded(ManifestStore(backend)) == Manifest(1, BODY | {"step": 13})
+    assert store.load(0).manifest == Manifest(0, BODY)
     assert store.versions() == [0, 1]
 
 
 def test_the_file_is_json_that_starts_with_its_format(backend: Backend) -> None:
     ManifestStore(backend).commit(Manifest(42, BODY))
     content = bytes(backend.open("manifest/0000000042.json"))
-    assert content.startswith(b'{"format":1,')
+    assert content.startswith(b'{"format":2,')
     value = json.loads(content)
     assert (value["version"], value["body"]) == (42, BODY)
 
@@ -39,7 +46,7 @@ def test_a_second_writer_of_a_version_is_told(backend: Backend) -> None:
     first.commit(Manifest(1, {"by": "first"}))
     with pytest.raises(StorageError, match="version 1 was committed by another writer"):
         second.commit(Manifest(1, {"by": "second"}))
-    assert second.load(1).body == {"by": "first"}
+    assert second.load(1).manifest.body == {"by": "first"}
 
 
 @pytest.mark.parametrize("version", [0, 3, 6, 8])
@@ -56,12 +63,42 @@ def test_prune_keeps_the_newest(backend: Backend) -> None:
     store = ManifestStore(backend)
     for version in range(1, 6):
         store.commit(Manifest(version, {}))
-    assert store.prune(2) == [1, 2, 3]
+    assert store.prune_before(4) == [1, 2, 3]
     assert store.versions() == [4, 5]
-    assert store.prune(2) == []
-    with pytest.raises(ValueError, match="always kept"):
-        store.prune(0)
+    assert store.prune_before(4) == []
+    assert store.prune_before(9) == [4]  # the newest one stays
     store.commit(Manifest(6, {}))
+
+
+def test_a_delta_names_what_it_is_a_change_to(backend: Backend) -> None:
+    store = ManifestStore(backend)
+    store.commit(Manifest(4, BODY))
+    whole = store.load(4)
+    store.commit(Manifest(5, {"step": 13}, Base(4, whole.crc32c, 4)))
+    delta = store.load(5)
+    assert delta.manifest == Manifest(5, {"step": 13}, Base(4, whole.crc32c, 4))
+    assert (delta.format, delta.size) == (2, backend.size("manifest/0000000005.json"))
+    assert store.base_of(delta.manifest) == whole
+
+
+def test_a_base_that_is_missing_or_another_is_named() -> None:
+    backend = MemoryBackend()
+    store = ManifestStore(backend)
+    store.commit(Manifest(4, BODY))
+    delta = Manifest(5, {}, Base(4, store.load(4).crc32c, 4))
+    store.commit(delta)
+    content = bytes(backend.open("manifest/0000000004.json"))
+    backend.delete("manifest/0000000004.json")
+    with pytest.raises(CorruptionError, match=r"0000000004\.json is missing, and manifest/0000000005"):
+        store.base_of(delta)
+    backend.write_new("manifest/0000000004.json", [content[:-2]])
+    with pytest.raises(CorruptionError, match=r"0000000004\.json.*damaged"):
+        store.base_of(delta)
+    backend.delete("manifest/0000000004.json")
+    ManifestStore(other := MemoryBackend()).commit(Manifest(4, {}))
+    backend.write_new("manifest/0000000004.json", [other.open("manifest/0000000004.json")])
+    with pytest.raises(CorruptionError, match=r"0000000004\.json has the checksum.*do not belong together"):
+        store.base_of(delta)
 
 
 @pytest.mark.parametrize("body", [{1: "a"}, {"a": {2: 1}}, {"a": float("nan")}, {"a": b"bytes"}])
@@ -96,7 +133,7 @@ def test_every_damaged_or_missing_byte_of_the_newest_is_reported_and_named() -> 
 
 
 def test_an_older_version_can_still_be_loaded_on_purpose() -> None:
-    assert spoiled(b"torn").load(1) == Manifest(1, {"sound": True})
+    assert spoiled(b"torn").load(1).manifest == Manifest(1, {"sound": True})
 
 
 def test_a_manifest_under_another_version_s_name_is_found() -> None:
@@ -125,4 +162,4 @@ def test_a_writer_overtaken_at_the_last_moment_is_told() -> None:
     store = ManifestStore(Overtaken())
     with pytest.raises(StorageError, match="version 1 was committed by another writer"):
         store.commit(Manifest(1, {"by": "me"}))
-    assert store.load(1).body == {"by": "the other"}
+    assert store.load(1).manifest.body == {"by": "the other"}

@@ -39,6 +39,18 @@ def changed(change: Callable[[bytearray], object]) -> Backend:
     return spoiled
 
 
+def size_of_written() -> int:
+    backend = MemoryBackend()
+    written(backend)
+    return backend.size(NAME)
+
+
+def read_all(segment: Segment) -> None:
+    """Reads every block, which checks it."""
+    for number in range(len(segment.entries)):
+        segment.read(number)
+
+
 def test_batches_come_back_with_their_kind_and_metadata(backend: Backend) -> None:
     segment = written(backend)
     assert [(e.kind, e.meta, e.rows) for e in segment.entries] == [
@@ -47,7 +59,6 @@ def test_batches_come_back_with_their_kind_and_metadata(backend: Backend) -> Non
     ]
     assert segment.read(0).equals(NUMBERS)
     assert segment.read(1).equals(NUMBERS.slice(1))
-    assert segment.size == backend.size(NAME)
 
 
 def test_a_segment_without_batches_is_one(backend: Backend) -> None:
@@ -115,15 +126,15 @@ def test_batches_outlive_the_segment_and_its_file(tmp_path: Path) -> None:
 
 
 def test_every_damaged_byte_is_found() -> None:
-    size = written(MemoryBackend()).size
+    size = size_of_written()
     for position in range(size):
         backend = changed(lambda content, at=position: content.__setitem__(at, content[at] ^ 0x40))
         with pytest.raises(CorruptionError, match=NAME):
-            Segment.open(backend, NAME).verify()
+            read_all(Segment.open(backend, NAME))
 
 
 def test_every_cut_is_found() -> None:
-    size = written(MemoryBackend()).size
+    size = size_of_written()
     for keep in range(0, size, 7):
         backend = changed(lambda content, keep=keep: content.__delitem__(slice(keep, None)))
         with pytest.raises(CorruptionError, match=NAME):
@@ -134,7 +145,7 @@ def test_every_cut_is_found() -> None:
 def test_inserted_bytes_are_found(position: int, noise: bytes) -> None:
     backend = changed(lambda content: content.__setitem__(slice(position, position), noise))
     with pytest.raises(CorruptionError, match=NAME):
-        Segment.open(backend, NAME).verify()
+        read_all(Segment.open(backend, NAME))
 
 
 def test_damage_is_named_by_file_block_and_what_it_held() -> None:
@@ -164,7 +175,7 @@ def test_a_file_of_another_kind_is_called_that() -> None:
 
 
 def test_a_file_that_grew_or_shrank_in_the_middle_is_called_that() -> None:
-    size = written(MemoryBackend()).size
+    size = size_of_written()
     backend = changed(lambda content: content.__setitem__(slice(64, 64), bytes(64)))
     with pytest.raises(CorruptionError, match=f"{size + 64} bytes long, {size} were written"):
         Segment.open(backend, NAME)
@@ -179,3 +190,21 @@ def test_a_block_with_other_rows_than_the_index_says_is_found() -> None:
     wrong = tuple(replace(entry, rows=entry.rows + 1) for entry in segment.entries)
     with pytest.raises(CorruptionError, match="it holds 3 rows"):
         Segment(NAME, backend.open(NAME), wrong).read(0)
+
+
+def test_a_sound_segment_in_the_place_of_another_is_found(backend: Backend) -> None:
+    written(backend)
+    other = "segments/000013-w03-ef56ab.seg"
+    backend.write_new(other, [backend.open(NAME)])
+    with pytest.raises(CorruptionError, match=f"{other}: this is {NAME}, which was copied or moved"):
+        Segment.open(backend, other)
+
+
+def test_a_reference_says_which_block_it_expects(backend: Backend) -> None:
+    segment = written(backend)
+    segment.expect(1, segment.entries[1].crc32c)
+    segment.expect(1, None)
+    with pytest.raises(CorruptionError, match=f"{NAME}: block 1 .* is referred to; it is not the file"):
+        segment.expect(1, segment.entries[0].crc32c)
+    with pytest.raises(CorruptionError, match=f"{NAME}: block 2 is referred to, and the file has 2"):
+        segment.expect(2, None)

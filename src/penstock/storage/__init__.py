@@ -4,24 +4,41 @@ from __future__ import annotations
 
 from penstock.storage.backend import Appender, Backend, LocalBackend, MemoryBackend, Part, open_backend
 from penstock.storage.block import decode_batch, encode_batch
-from penstock.storage.log import Log, read_log
+from penstock.storage.log import Log, log_owner, read_log
 from penstock.storage.manifest import Manifest, ManifestStore
+from penstock.storage.metrics_file import read_metrics, write_metrics
+from penstock.storage.references import BatchRef, ChangeBlock, ChangeSegment, PageRef, sorted_refs
 from penstock.storage.segment import Entry, Segment, SegmentWriter
+from penstock.storage.version import StoredLayout, Version
+from penstock.storage.version_store import Prepared, VersionStore, newest_version
 
 __all__ = [
     "Appender",
     "Backend",
+    "BatchRef",
+    "ChangeBlock",
+    "ChangeSegment",
     "Entry",
     "LocalBackend",
     "Log",
     "Manifest",
     "ManifestStore",
     "MemoryBackend",
+    "PageRef",
     "Part",
+    "Prepared",
     "Segment",
     "SegmentWriter",
+    "StoredLayout",
+    "Version",
+    "VersionStore",
     "decode_batch",
     "encode_batch",
+    "log_owner",
+    "newest_version",
     "open_backend",
     "read_log",
+    "read_metrics",
+    "sorted_refs",
+    "write_metrics",
 ]

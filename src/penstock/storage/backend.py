@@ -1,8 +1,7 @@
-"""The backends there are, and how a path or URL chooses one.
+"""The available backends, and how a path or URL selects one.
 
-A plain path or ``file:///…`` is a folder of files; ``memory://name`` lives in this process only and is
-found again under the same name; ``memory://`` is a fresh one each time. Anything else is refused with
-this list.
+A plain path or ``file:///…`` is a folder of files; ``memory://name`` lives in this process only and is found
+again under the same name; ``memory://`` is a fresh one each time. Anything else is rejected with this list.
 """
 
 from __future__ import annotations

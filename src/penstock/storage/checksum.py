@@ -1,8 +1,8 @@
-"""CRC32C over any buffer without a copy, and the 64-byte sealed headers all binary formats share.
+"""CRC32C over any buffer without a copy, and the 64-byte sealed headers shared by all binary formats.
 
-A sealed header is 60 bytes of fields (zero-padded) and the CRC32C of those 60 bytes, little-endian. One
-shape for all of them means one place that decides whether a header can be trusted. Cost: several GiB/s,
-the GIL held, though never for long.
+A sealed header is 60 bytes of fields (zero-padded) and the CRC32C of those 60 bytes, little-endian. With one
+layout for all of them, one function decides whether a header can be trusted. Cost: several GiB/s, holding the
+GIL for one bounded chunk at a time.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["ALIGNMENT", "HEADER_SIZE", "crc32c", "padding", "seal", "unseal"]
 # Arrow's recommended alignment, and a cache line. All file structures start at multiples of it.
 ALIGNMENT = 64
 HEADER_SIZE = 64
-_PIECE = 1 << 20  # after which other threads may run
+_PIECE = 1 << 20  # bytes per call, after which other threads may run
 _ZEROS = pa.py_buffer(bytes(ALIGNMENT))
 
 
 def crc32c(parts: Iterable[Part], crc: int = 0) -> int:
-    """The CRC32C of the parts one after the other, going on from ``crc``."""
+    """The CRC32C of the concatenated parts, continuing from ``crc``."""
     for part in parts:
         # The C extension refuses memoryviews ("y#" wants no release hook) but takes Arrow's view of them.
         buffer = to_buffer(part)

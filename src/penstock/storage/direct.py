@@ -1,13 +1,13 @@
-"""Large files are written past the system's cache.
+"""Large files are written with direct I/O, bypassing the page cache.
 
-Why: what is written through the cache takes a page of memory for every page of the file. On a machine whose
-memory is mostly free or holds other files, finding and filling those pages takes longer than the disk does
-(docs/decisions.md 40), and the cache is of no use: whoever wrote a segment has its batches in memory.
+Why: a write through the cache needs a page of memory for every page of the file. On a machine whose memory is
+mostly free or holds other files, finding and filling those pages takes longer than the disk does
+(docs/decisions.md 40), and the cache is of no use: the worker that wrote a segment has its batches in memory.
 
-Such a write must start, in memory and in the file, at a multiple of the disk's block. Parts lie anywhere, so
-they are gathered in one aligned buffer that is written and filled again; the last block is filled up with
-zeros and the file cut to its length. A file system that cannot do this says so at once, and is written to
-in the ordinary way.
+Direct writes must be aligned to the disk's block size, in memory and in the file. Parts can be anywhere, so
+they are copied into one aligned buffer that is written and filled again; the last block is padded with zeros
+and the file truncated to its length. A file system without direct I/O reports an error at once, and is
+written to in the ordinary way.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 __all__ = ["SMALLEST", "write_direct"]
 
 SMALLEST = 4 << 20
-"""Bytes from which on it pays."""
-_BLOCK = 4096  # every disk's block divides it
+"""The file size in bytes from which on direct I/O pays."""
+_BLOCK = 4096  # a multiple of every disk's block size
 _GATHERED = 4 << 20
 _FLAG: int = getattr(os, "O_DIRECT", 0)
 
 
 def write_direct(path: Path, parts: Sequence[pa.Buffer]) -> bool:
-    """Makes a new file of the parts and syncs it. False, and no file, if the file system cannot do that."""
+    """Writes a new file of the parts and syncs it. False, and no file, if the file system cannot do that."""
     if not _FLAG:
         return False
     try:
@@ -40,7 +40,7 @@ def write_direct(path: Path, parts: Sequence[pa.Buffer]) -> bool:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        path.unlink(missing_ok=True)  # some systems make the file before they refuse
+        path.unlink(missing_ok=True)  # some systems create the file before they report the error
         return False
     try:
         _write(file, parts)
@@ -67,7 +67,8 @@ def _write(file: int, parts: Sequence[pa.Buffer]) -> None:
 
 
 def _gathered(memory: mmap.mmap, parts: Sequence[pa.Buffer]) -> Iterator[int]:
-    """Fills the memory with the parts, again and again; how many bytes, all of them but for the last time."""
+    """Fills the buffer with the parts, repeatedly; yields how many bytes, which is all of them except the
+    last time."""
     target: NDArray[np.uint8] = np.frombuffer(memory, np.uint8)
     filled = 0
     for part in parts:
@@ -75,7 +76,7 @@ def _gathered(memory: mmap.mmap, parts: Sequence[pa.Buffer]) -> Iterator[int]:
         taken = 0
         while taken < len(source):
             count = min(len(source) - taken, len(target) - filled)
-            np.copyto(target[filled : filled + count], source[taken : taken + count])  # leaves Python's lock
+            np.copyto(target[filled : filled + count], source[taken : taken + count])  # releases the GIL
             taken += count
             filled += count
             if filled == len(target):
@@ -83,7 +84,7 @@ def _gathered(memory: mmap.mmap, parts: Sequence[pa.Buffer]) -> Iterator[int]:
                 filled = 0
     if filled:
         yield filled
-    del target  # or the memory could not be given back
+    del target  # otherwise the memory could not be freed
 
 
 def _write_blocks(file: int, memory: mmap.mmap, size: int) -> None:

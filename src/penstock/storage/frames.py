@@ -1,16 +1,17 @@
-"""The bytes of a log file: writing one frame, and reading frames back while telling a torn tail from damage.
+"""The bytes of a log file: writing one frame, and reading frames back while distinguishing a torn tail from
+damage.
 
-A file is a sealed header (format, a random salt, first step) and frames; a frame is a sealed header
+A file is a sealed header (format, a random salt, first step, owner) and frames; a frame is a sealed header
 (salt, its own offset, step, payload length and checksum) and the payload, padded to 64 bytes.
 
 A frame is written only after the one before it was synced. So a crash can leave at most one bad frame and
-nothing after it: that is a torn tail, which nobody was promised. A bad frame with something sound behind
-it is damage. "Something sound" is decided by the salt, which no payload can imitate: if a frame's own
-header is gone its length is too, and the rest of the file is searched for a header that carries this
-file's salt and its own position.
+nothing after it: that is a torn tail, which was never acknowledged. A bad frame with something valid behind
+it is damage. Valid frames are recognised by the salt, which no payload can imitate: if a frame's own header
+is damaged, its length is unknown, and the rest of the file is searched for a header that carries this file's
+salt and its own position.
 
-Reading goes through bounded windows of positional reads, never a mapping, because a log may be cut under
-a reader.
+Reading uses bounded windows of positional reads, never a mapping, because a log may be truncated while it is
+read.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = ["LOG_FORMAT", "Frame", "LogFile", "frame_parts", "log_header"]
 LOG_FORMAT = 1
 _FILE_MAGIC = b"PENSTLOG"
 _FRAME_MAGIC = b"PENSTFRM"
-_FILE = struct.Struct("<8sI4xQQ")  # magic, format version, salt, first step
+_FILE = struct.Struct("<8sI4xQQQ")  # magic, format version, salt, first step, owner
 _FRAME = struct.Struct("<8sQQQQI")  # magic, salt, offset, step, payload length, payload crc
 _WINDOW = 1 << 20
 
@@ -45,9 +46,9 @@ class Frame:
     end: int
 
 
-def log_header(salt: int, first_step: int) -> bytes:
-    """What a new log file starts with."""
-    return seal(_FILE.pack(_FILE_MAGIC, LOG_FORMAT, salt, first_step))
+def log_header(salt: int, first_step: int, owner: int = 0) -> bytes:
+    """What a new log file starts with. ``owner`` says whose log it is (0: nobody's in particular)."""
+    return seal(_FILE.pack(_FILE_MAGIC, LOG_FORMAT, salt, first_step, owner))
 
 
 def frame_parts(salt: int, offset: int, step: int, parts: Sequence[Part]) -> list[pa.Buffer]:
@@ -60,27 +61,34 @@ def frame_parts(salt: int, offset: int, step: int, parts: Sequence[Part]) -> lis
 
 
 class LogFile:
-    """One file of a log as it was when looked at: what is appended later is not seen."""
+    """One file of a log as it was when opened: later appends are not seen."""
 
     def __init__(self, backend: Backend, name: str) -> None:
         self.name = name
         self.size = backend.size(name)
         self.torn = ""  # after frames(): why the tail is bad, or nothing
-        self.end = HEADER_SIZE  # after frames(): where the sound frames end
+        self.end = HEADER_SIZE  # after frames(): where the valid frames end
         self._backend = backend
         self._window = (0, pa.py_buffer(b""))
         fields = unseal(self._bytes(0, HEADER_SIZE))
         if fields is None or not fields.startswith(_FILE_MAGIC):
             raise CorruptionError(f"{name}: the log file's header is damaged or the file is not a log")
-        _, version, self.salt, self.first_step = _FILE.unpack_from(fields)
+        _, version, self.salt, self.first_step, self.owner = _FILE.unpack_from(fields)
         if version != LOG_FORMAT:
             raise StorageError(
                 f"{name}: log format {version} is not known to this version of Penstock "
                 f"(it reads {LOG_FORMAT}); a newer one wrote the file"
             )
 
+    def expect(self, owner: int) -> None:
+        """Raises if the file is from another log. Files of earlier releases do not say whose they are."""
+        if owner and self.owner and owner != self.owner:
+            raise CorruptionError(
+                f"{self.name}: this file is from another log or another pipeline; restore the right one"
+            )
+
     def frames(self, *, last: bool) -> Iterator[Frame]:
-        """All sound frames. Only a log's last file may end in a torn one; ``torn`` and ``end`` say so."""
+        """All valid frames. Only a log's last file may end in a torn one; ``torn`` and ``end`` say so."""
         offset, previous, number = HEADER_SIZE, self.first_step, 0
         self.torn = ""
         while offset < self.size:
@@ -99,7 +107,7 @@ class LogFile:
         self.end = offset
 
     def _frame(self, offset: int) -> tuple[Frame | None, str]:
-        """The frame at an offset, or why it is not sound."""
+        """The frame at an offset, or the reason why it is not valid."""
         fields = self._header(self._bytes(offset, HEADER_SIZE), offset)
         if fields is None:
             return None, "its header is not what was written"
@@ -122,7 +130,7 @@ class LogFile:
         return (step, length, crc) if (magic, salt, position) == (_FRAME_MAGIC, self.salt, offset) else None
 
     def _anything_after(self, offset: int) -> bool:
-        """Whether a later append was begun, which it was only if the frame at ``offset`` had been synced."""
+        """Whether a later append was started, which implies that the frame at ``offset`` had been synced."""
         header = self._header(self._bytes(offset, HEADER_SIZE), offset)
         if header is not None:
             return bool(offset + HEADER_SIZE + header[1] + padding(header[1]).size < self.size)

@@ -1,13 +1,13 @@
-"""What the rest of Penstock may ask of storage: nine verbs on named, immutable files, and append-only ones.
+"""The storage interface: nine operations on named, immutable files, and append-only ones.
 
-Invariant: a name, once visible, has its whole content, for ever. ``write_new`` publishes a complete and
-synced file in one atomic act and never replaces another, so readers need no locks and a writer that dies
-or is fenced off leaves nothing but an invisible temporary. The only files that grow are those made for an
+Invariant: once a name is visible, it has its complete and final content. ``write_new`` publishes a complete
+and synced file atomically and never replaces another, so readers need no locks and a writer that dies or is
+fenced off leaves nothing but an invisible temporary file. The only files that grow are those made for an
 :class:`Appender`; what one ``append`` wrote is durable when the call returns.
 
-Every byte Penstock stores passes through these two protocols, so a test can put a fault anywhere by
-wrapping them, and an object store can be added without touching a format. Names are relative and use
-forward slashes (``segments/000012-w03-ab12cd.seg``) whatever the platform.
+Every byte Penstock stores passes through these two protocols, so a test can inject a fault anywhere by
+wrapping them, and an object store can be added without touching a format. Names are relative and use forward
+slashes (``segments/000012-w03-ab12cd.seg``) on every platform.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.errors import StorageError
 
 __all__ = ["Appender", "Backend", "NameTakenError", "Names", "Part", "check_name", "to_buffer"]
 
-# Anything with contiguous bytes. Writers take sequences of parts so that nobody has to concatenate them.
+# Anything with contiguous bytes. Writers take sequences of parts so that callers need not concatenate them.
 Part: TypeAlias = bytes | bytearray | memoryview | pa.Buffer
 
 # ``Backend.list`` hides the builtin inside the class body, where annotations are resolved.
@@ -33,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9_=+@-][A-Za-z0-9._=+@-]*(/[A-Za-z0-9_=+@-][A-Za-z
 
 
 class NameTakenError(StorageError):
-    """The name was published before, and names are never published twice: another writer was first."""
+    """The name has already been published, by another writer. Names are never published twice."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} exists already and is never overwritten")
@@ -42,18 +42,23 @@ class NameTakenError(StorageError):
 class Appender(Protocol):
     """The one writer of a growing file. Not for use by several threads at once."""
 
-    def append(self, parts: Sequence[Part]) -> None:
-        """Add the parts at the end with one write and one sync; durable on return.
+    @property
+    def broken(self) -> bool:
+        """Whether an append failed such that the contents on disk are unknown. Then close it."""
 
-        If it raises, the file is as it was before, or else the appender refuses all further appends: after a
-        failed sync nobody can know what the disk holds.
+    def append(self, parts: Sequence[Part], *, durable: bool = True) -> None:
+        """Add the parts at the end with one write and, if ``durable``, one sync.
+
+        If it raises a StorageError, the file is as it was before, or else the appender is ``broken`` and
+        refuses all further appends. After any other exception (an interrupt) the file may hold all of the
+        parts, some bytes of them, or nothing: check before appending again.
         """
 
     def truncate(self, size: int) -> None:
         """Cut the file to ``size`` bytes, durably."""
 
     def close(self) -> None:
-        """Give the file up, so that another appender may be made for it. Safe to call twice."""
+        """Release the file, so that another appender may be made for it. Safe to call twice."""
 
 
 class Backend(Protocol):
@@ -61,13 +66,13 @@ class Backend(Protocol):
 
     @property
     def url(self) -> str:
-        """What :func:`penstock.storage.open_backend` takes to reach the same place."""
+        """What to pass to :func:`penstock.storage.open_backend` to reach the same storage."""
 
     def write_new(self, name: str, parts: Sequence[Part]) -> None:
-        """Publish a new file, complete and durable; NameTakenError if somebody was first.
+        """Publish a new file, complete and durable; NameTakenError if the name is taken.
 
-        If it raises anything else the file may or may not have been published (its content is whole in
-        either case): look before deciding what to do next.
+        If it raises anything else the file may or may not have been published (its content is complete in
+        either case): check before deciding what to do next.
         """
 
     def open(self, name: str) -> pa.Buffer:
@@ -89,10 +94,10 @@ class Backend(Protocol):
         """Whether the name is published."""
 
     def delete(self, name: str) -> None:
-        """Remove a file; no error if it is gone already. May come back after a power cut, whole."""
+        """Remove a file; no error if it does not exist. After a power cut it may reappear, complete."""
 
     def appender(self, name: str) -> Appender:
-        """The exclusive right to append to an existing file; an error if somebody holds it."""
+        """The exclusive right to append to an existing file; an error if another appender holds it."""
 
     def sync(self, name: str) -> None:
         """Make the content and the visibility of an existing file durable.
@@ -102,7 +107,7 @@ class Backend(Protocol):
 
 
 def check_name(name: str) -> str:
-    """The name itself, if it is a legal one."""
+    """The name itself, if it is valid."""
     if not _NAME.fullmatch(name):
         raise StorageError(
             f"{name!r} is not a storage name: use letters, digits and ._=+@- with forward slashes between"

@@ -21,10 +21,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from penstock.errors import StorageError
+from penstock.errors import InUse, StorageError
 from penstock.storage.direct import SMALLEST, write_direct
 from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
 
@@ -36,12 +37,21 @@ _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX"))
 _sync_data = getattr(os, "fdatasync", os.fsync)  # fdatasync is missing outside Linux; it also syncs the size
 
 
+# ``LocalBackend.list`` hides the builtin inside the class body.
+Unfinished: TypeAlias = list[tuple[str, int]]
+
+
 class LocalBackend:
-    """All files below one folder, which is made when first written to. Cheap to make and to pickle."""
+    """All files below one folder, which is created on the first write. Cheap to create and to pickle."""
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root).absolute()
-        self._settled: set[Path] = set()
+        blocking = next((place for place in (self.root, *self.root.parents) if place.exists()), self.root)
+        if blocking.exists() and not blocking.is_dir():
+            raise StorageError(
+                f"{self.root} cannot be a storage folder: {blocking} is a file; choose another"
+            )
+        self._durable_folders: set[Path] = set()
         self._sweep()
 
     def __repr__(self) -> str:
@@ -54,7 +64,7 @@ class LocalBackend:
     def write_new(self, name: str, parts: Sequence[Part]) -> None:
         path = self._path(name)
         with _named(name, "cannot be written"):
-            self._settle(path.parent)
+            self._make_folder(path.parent)
             temporary = self._temporary(path)
             try:
                 _write_file(temporary, [buffer for buffer in map(to_buffer, parts) if buffer.size])
@@ -68,7 +78,8 @@ class LocalBackend:
 
     def open(self, name: str) -> pa.Buffer:
         path = self._path(name)
-        # The buffer keeps the mapping alive; closing the file frees the descriptor, of which there are few.
+        # The buffer keeps the mapping alive; closing the file frees the descriptor, which is a scarce
+        # resource.
         with _named(name, "cannot be read"), pa.memory_map(str(path)) as file:
             return file.read_buffer()
 
@@ -79,7 +90,7 @@ class LocalBackend:
             view, done = memoryview(buffer).cast("B"), 0
             while done < length:
                 count = os.preadv(file.fileno(), [view[done:]], offset + done)
-                if count == 0:  # the file was cut meanwhile
+                if count == 0:  # the file was truncated in the meantime
                     break
                 done += count
             return buffer.slice(0, done)
@@ -115,8 +126,17 @@ class LocalBackend:
         with _named(name, "cannot be synced"):
             with io.FileIO(path) as file:
                 os.fsync(file.fileno())
-            self._settle(path.parent)
+            self._make_folder(path.parent)
             _sync_folder(path.parent)
+
+    def unfinished(self) -> Unfinished:
+        """Files that are being written, or were when their writer died: names and sizes."""
+        found = []
+        with suppress(FileNotFoundError):
+            for temporary in sorted((self.root / _TEMPORARIES).iterdir()):
+                with suppress(FileNotFoundError):
+                    found.append((temporary.name, temporary.stat().st_size))
+        return found
 
     def _path(self, name: str) -> Path:
         return self.root / check_name(name)
@@ -126,19 +146,20 @@ class LocalBackend:
         folder.mkdir(exist_ok=True)
         return folder / f"{path.name}.{secrets.token_hex(8)}"
 
-    def _settle(self, folder: Path) -> None:
+    def _make_folder(self, folder: Path) -> None:
         """Make the folder, and every folder from the root down to it, exist durably."""
-        if folder in self._settled:
+        if folder in self._durable_folders:
             return
         chain = (folder, *folder.parents)
         made = [place for place in chain if place.is_relative_to(self.root) or not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         for place in made:
             _sync_folder(place.parent)
-        self._settled.add(folder)
+        self._durable_folders.add(folder)
 
     def _sweep(self) -> None:
-        """Drop what killed writers left behind. A writer slower than the limit fails cleanly at its link."""
+        """Remove what killed writers left behind. A writer slower than the limit fails cleanly at its
+        link."""
         with suppress(FileNotFoundError):
             for temporary in (self.root / _TEMPORARIES).iterdir():
                 with suppress(FileNotFoundError):
@@ -147,68 +168,82 @@ class LocalBackend:
 
 
 class LocalAppender:
-    """Appends to one file, alone. See :class:`penstock.storage.interface.Appender`."""
+    """Appends to one file, exclusively. See :class:`penstock.storage.interface.Appender`.
+
+    It caches nothing about the file: an append starts where the file system says the file ends, so an
+    interrupted call leaves no stale state.
+    """
 
     def __init__(self, name: str, path: Path) -> None:
         self._name = name
-        self._broken = False
+        self._file: io.FileIO | None = None
+        self.broken = False
         with _named(name, "cannot be opened for appending"):
-            # O_CREAT is left out on purpose: a log file starts its life complete, by write_new.
-            self._file = io.FileIO(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC), "a+")
             try:
+                # O_CREAT is left out on purpose: a log file starts its life complete, by write_new.
+                self._file = io.FileIO(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC), "a+")
                 fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                self._file.close()
-                raise StorageError(f"{name} is being appended to by another writer") from None
-            self._size = os.fstat(self._file.fileno()).st_size
+                self.close()
+                raise InUse(f"{name} is being appended to by another writer") from None
+            except BaseException:
+                self.close()
+                raise
 
-    def append(self, parts: Sequence[Part]) -> None:
-        self._check()
+    def append(self, parts: Sequence[Part], *, durable: bool = True) -> None:
+        file = self._open_file()
+        found = os.fstat(file)
+        if found.st_nlink == 0:
+            self.broken = True
+            raise StorageError(f"{self._name} was deleted while it was open for appending: put it back")
+        size = found.st_size
         try:
-            written = _write_all(self._file.fileno(), parts)
+            _write_all(file, parts)
         except OSError as error:
-            self._undo()
+            self._undo(size)
             raise StorageError(f"{self._name} cannot be appended to: {error}") from error
+        if not durable:
+            return
         try:
-            _sync_data(self._file.fileno())
+            _sync_data(file)
         except OSError as error:
             # The kernel may have dropped the dirty pages and marked them clean: trust nothing from here on.
-            self._undo()
-            self._broken = True
+            self._undo(size)
+            self.broken = True
             raise StorageError(f"{self._name} cannot be synced: {error}") from error
-        self._size += written
 
     def truncate(self, size: int) -> None:
-        self._check()
+        file = self._open_file()
         with _named(self._name, "cannot be cut"):
-            os.ftruncate(self._file.fileno(), size)
-            os.fsync(self._file.fileno())
-        self._size = size
+            os.ftruncate(file, size)
+            os.fsync(file)
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
-    def _check(self) -> None:
-        if self._broken or self._file.closed:
-            state = "failed earlier" if self._broken else "is closed"
+    def _open_file(self) -> int:
+        if self.broken or self._file is None or self._file.closed:
+            state = "failed earlier" if self.broken else "is closed"
             raise StorageError(f"{self._name} cannot be appended to: its writer {state}; open it again")
+        return self._file.fileno()
 
-    def _undo(self) -> None:
+    def _undo(self, size: int) -> None:
         try:
-            self.truncate(self._size)
+            self.truncate(size)
         except StorageError:
-            self._broken = True
+            self.broken = True
 
 
 def _unless_missing(error: OSError) -> None:
-    """A folder that is not there is empty; one that cannot be read is an error, not an empty listing."""
+    """A missing folder counts as empty; one that cannot be read is an error, not an empty listing."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
 
 @contextmanager
 def _named(name: str, what: str) -> Iterator[None]:
-    """Turns an operating system's error into one that says which file, in the user's terms."""
+    """Turns an operating system error into one that names the file, in the user's terms."""
     try:
         yield
     except FileNotFoundError as error:
@@ -226,19 +261,17 @@ def _write_file(path: Path, parts: list[pa.Buffer]) -> None:
         os.fsync(file.fileno())
 
 
-def _write_all(fd: int, parts: Sequence[Part]) -> int:
-    """Write the parts with as few calls as the system allows, never joining them; the bytes written."""
+def _write_all(fd: int, parts: Sequence[Part]) -> None:
+    """Write the parts with as few calls as the system allows, never joining them."""
     pending = [b for b in map(to_buffer, parts) if b.size]
-    total, first = 0, 0
+    first = 0
     while first < len(pending):
         count = os.writev(fd, pending[first : first + _IOV_MAX])
-        total += count
         while first < len(pending) and count >= pending[first].size:
             count -= pending[first].size
             first += 1
         if count:
             pending[first] = pending[first].slice(count)
-    return total
 
 
 def _sync_folder(folder: Path) -> None:

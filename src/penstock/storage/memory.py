@@ -1,7 +1,6 @@
-"""Files in this process's memory: the same contract as files on disk, for tests and throw-away pipelines.
+"""Files in this process's memory: the same contract as files on disk, for tests and temporary pipelines.
 
-Durable only as long as the process; exclusive publishing, exclusive appending and alignment are the real
-thing.
+Durable only as long as the process; exclusive publishing, exclusive appending and alignment work as on disk.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from penstock.errors import StorageError
+from penstock.errors import InUse, StorageError
 from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
 
 __all__ = ["MemoryAppender", "MemoryBackend"]
@@ -65,7 +64,7 @@ class MemoryBackend:
         self.open(name)
         with self._lock:
             if name in self._held:
-                raise StorageError(f"{name} is being appended to by another writer")
+                raise InUse(f"{name} is being appended to by another writer")
             self._held.add(name)
         return MemoryAppender(name, self._files, self._held)
 
@@ -78,9 +77,9 @@ class MemoryAppender:
 
     def __init__(self, name: str, files: dict[str, pa.Buffer], held: set[str]) -> None:
         self._name, self._files, self._held = name, files, held
-        self._closed = False
+        self.broken = self._closed = False
 
-    def append(self, parts: Sequence[Part]) -> None:
+    def append(self, parts: Sequence[Part], *, durable: bool = True) -> None:
         self._check()
         self._files[self._name] = _joined([self._files[self._name], *parts])
 

@@ -6,7 +6,8 @@ Layout (docs/formats.md has every byte)::
 
 Invariant: every byte of the file is under some CRC32C, and everything starts at a multiple of 64, so a
 batch read is a view of the mapping. The footer tells what each block held, so damage is reported in those
-terms.
+terms. It also has the segment's name, which is unique (it ends in random digits), so one sound segment in the
+place of another is found; and whoever refers to a block can say which checksum it expects.
 
 A worker writes one segment per commit with the new batches of all its operators, and one with the changes of
 its views: two syncs each, whatever the number of batches. Writing copies nothing; memory is that of the
@@ -38,7 +39,7 @@ _TRAILER = struct.Struct("<8sIQQI")  # magic, format version, footer offset, foo
 
 @dataclass(frozen=True)
 class Entry:
-    """What the footer says of one block: what it is, where it is, and how to know it is unharmed."""
+    """The footer's record of one block: its kind, position and checksum."""
 
     kind: str
     meta: Mapping[str, object]
@@ -74,7 +75,7 @@ class SegmentWriter:
         return self._size
 
     def add(self, kind: str, meta: Mapping[str, object], batch: pa.RecordBatch) -> int:
-        """Put a batch of any schema at the end; the number to ``read`` it by. ``meta`` must be JSON."""
+        """Append a batch of any schema; returns the number to ``read`` it by. ``meta`` must be JSON."""
         if self._finished:
             raise StorageError(f"{self.name} is finished; a segment never changes")
         number = len(self._entries)
@@ -88,11 +89,16 @@ class SegmentWriter:
         self._size += length
         return number
 
+    def checksum(self, number: int) -> int:
+        """The checksum that a reference to a batch can tell a reader to expect."""
+        return self._entries[number].crc32c
+
     def finish(self) -> None:
         """Publish the segment, durably. If it raises, write the batches again under a new name."""
         if self._finished:
             raise StorageError(f"{self.name} is finished; a segment never changes")
-        footer = strict_json.encode({"entries": [asdict(entry) for entry in self._entries]}, self.name)
+        index = {"name": self.name, "entries": [asdict(entry) for entry in self._entries]}
+        footer = strict_json.encode(index, self.name)
         footer += b" " * (-len(footer) % ALIGNMENT)
         fields = _TRAILER.pack(_MAGIC, SEGMENT_FORMAT, self._size, len(footer), crc32c([footer]))
         trailer = seal(fields)
@@ -117,21 +123,43 @@ class Segment:
         content = backend.open(name)
         return cls(name, content, _read_entries(name, content))
 
-    @property
-    def size(self) -> int:
-        """The length of the file in bytes."""
-        return int(self._content.size)
+    def expect(self, number: int, checksum: int | None) -> None:
+        """Raise unless there is such a block with this checksum (None: any; older references have none)."""
+        if number >= len(self.entries):
+            raise CorruptionError(
+                f"{self.name}: block {number} is referred to, and the file has {len(self.entries)}; it is "
+                "not the file that was written under this name"
+            )
+        entry = self.entries[number]
+        if checksum is not None and entry.crc32c != checksum:
+            reason = f"it has the checksum {entry.crc32c:08x}, and {checksum:08x} is referred to"
+            raise _damaged(self.name, number, entry, f"{reason}; it is not the file that was written")
 
     def read(self, number: int) -> pa.RecordBatch:
         """The batch, as a view of the mapped file. Its checksum is compared the first time."""
         entry = self.entries[number]
         block = self._content.slice(entry.offset, entry.length)
         if number not in self._checked:
-            found = crc32c([block])
-            if found != entry.crc32c:
-                reason = f"its checksum is {found:08x}, {entry.crc32c:08x} was written"
-                raise _damaged(self.name, number, entry, reason)
+            self._check(number, block)
             self._checked.add(number)
+        return self._decode(number, block)
+
+    def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
+        """The batch in memory of its own, always checked. For a reader that has to survive a failing disk: an
+        error while reading names the file, where a mapping would end the process."""
+        entry = self.entries[number]
+        block = backend.read_at(self.name, entry.offset, entry.length)
+        self._check(number, block)
+        return self._decode(number, block)
+
+    def _check(self, number: int, block: pa.Buffer) -> None:
+        entry, found = self.entries[number], crc32c([block])
+        if found != entry.crc32c:
+            reason = f"its checksum is {found:08x}, {entry.crc32c:08x} was written"
+            raise _damaged(self.name, number, entry, reason)
+
+    def _decode(self, number: int, block: pa.Buffer) -> pa.RecordBatch:
+        entry = self.entries[number]
         try:
             batch = decode_batch(block)
         except (pa.ArrowInvalid, OSError, StopIteration) as error:
@@ -139,11 +167,6 @@ class Segment:
         if batch.num_rows != entry.rows:
             raise _damaged(self.name, number, entry, f"it holds {batch.num_rows} rows")
         return batch
-
-    def verify(self) -> None:
-        """Check every block that was not checked yet."""
-        for number in range(len(self.entries)):
-            self.read(number)
 
 
 def _damaged(name: str, number: int, entry: Entry, reason: str) -> CorruptionError:
@@ -171,6 +194,9 @@ def _read_entries(name: str, content: pa.Buffer) -> tuple[Entry, ...]:
         )
     index = strict_json.decode(bytes(footer))
     assert isinstance(index, dict)
+    written = index.get("name", name)  # early files do not have it
+    if written != name:
+        raise CorruptionError(f"{name}: this is {written}, which was copied or moved to another name")
     return tuple(Entry(**entry) for entry in index["entries"])
 
 

@@ -1,7 +1,7 @@
-"""JSON that comes back as it went in, or is refused when written.
+"""JSON that decodes to exactly what was encoded, or is rejected when written.
 
 Python's encoder turns a dict's integer keys into strings and writes NaN, which is not JSON. Both would be
-found out only at recovery, when it is too late. Cost: one walk over metadata, never over rows.
+noticed only at recovery, when it is too late. Cost: one walk over metadata, never over rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def decode(text: bytes) -> object:
 
 
 def _check(value: object, where: str) -> None:
-    if isinstance(value, str | int | float):  # most of what there is, and quickly told
+    if isinstance(value, str | int | float):  # the most frequent types, checked quickly
         return
     if isinstance(value, Mapping):
         for key, item in value.items():
