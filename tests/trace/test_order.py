@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.trace.order import exact_rank, order_image
+from penstock.trace.order import dense_rank, order_image
 from penstock.zset.reference import canonical
 from tests.trace.reference import spark_order
 from tests.trace.samples import KINDS
@@ -40,7 +40,7 @@ def test_equal_values_share_image_and_rank_and_others_differ_in_rank(kind: str, 
     known = [canonical(value) for value in [*values, *values]]
     for descending in (False, True):
         image = order_image(array, descending=descending)
-        rank = exact_rank(array, descending=descending)
+        rank = dense_rank(array, descending=descending)
         for i, one in enumerate(known):
             for j, other in enumerate(known):
                 assert (rank[i] == rank[j]) == (one == other)
@@ -50,8 +50,8 @@ def test_equal_values_share_image_and_rank_and_others_differ_in_rank(kind: str, 
 def test_strings_that_differ_only_beyond_the_image_are_told_apart_by_rank() -> None:
     array = pa.array(["abcdz", "abcda", "abcd", "abcda"])
     assert len(set(order_image(array, descending=False).tolist())) == 1
-    assert exact_rank(array, descending=False).tolist() == [3, 2, 1, 2]
-    assert exact_rank(array, descending=True).tolist() == [1, 2, 3, 2]
+    assert dense_rank(array, descending=False).tolist() == [3, 2, 1, 2]
+    assert dense_rank(array, descending=True).tolist() == [1, 2, 3, 2]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,7 +62,7 @@ def test_no_values_have_no_images(kind: str) -> None:
         pa.nulls(3, arrow_type).drop_null(),
         pa.nulls(3, arrow_type)[1:1],
     ):
-        assert len(order_image(empty, descending=True)) == len(exact_rank(empty, descending=False)) == 0
+        assert len(order_image(empty, descending=True)) == len(dense_rank(empty, descending=False)) == 0
 
 
 NESTED = [
@@ -97,7 +97,7 @@ def test_null_is_lowest_and_nested_values_go_by_their_first_difference(
     array = pa.array([ascending[0], *(ascending[i] for i in drawn)], kind)[1:]
     dense = {value: position + 1 for position, value in enumerate(sorted(set(drawn)))}
     for descending in (False, True):
-        ranks = exact_rank(array, descending=descending).tolist()
+        ranks = dense_rank(array, descending=descending).tolist()
         images = order_image(array, descending=descending).tolist()
         ranked = sorted(range(len(drawn)), key=lambda i: drawn[i], reverse=descending)
         assert [ranks[i] for i in ranked] == sorted(ranks)
@@ -107,7 +107,7 @@ def test_null_is_lowest_and_nested_values_go_by_their_first_difference(
 
 def test_maps_have_some_order_that_tells_them_apart() -> None:
     array = pa.array([[("a", 1)], [("b", 1)], None, [("a", 1)]], pa.map_(pa.string(), pa.int32()))
-    first, second, null, again = exact_rank(array, descending=False).tolist()
+    first, second, null, again = dense_rank(array, descending=False).tolist()
     assert first == again
     assert len({first, second, null}) == 3
     assert null == min(first, second, null)

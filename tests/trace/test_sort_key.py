@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.trace.order import exact_rank
+from penstock.trace.order import dense_rank
 from penstock.trace.sort_key import Direction, after, image_of, sort_key
 from tests.trace.samples import KINDS
 
 
 def ranks(values: pa.Array, direction: Direction) -> list[int]:
     """The dense rank of each value, with NULL where the direction wants it."""
-    rank = exact_rank(values, descending=direction.descending).tolist()
+    rank = dense_rank(values, descending=direction.descending).tolist()
     place = -1 if direction.nulls_first else max(rank, default=0) + 1
     return [r if valid else place for r, valid in zip(rank, values.is_valid().to_pylist(), strict=True)]
 

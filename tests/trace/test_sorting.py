@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.trace import Batch, build_batch, merge_batches
-from penstock.trace.exact import exact_words
-from penstock.trace.heads import first_rows
-from penstock.trace.order import exact_rank
+from penstock.trace.comparable_words import comparable_words
+from penstock.trace.first_candidates import first_candidates
+from penstock.trace.order import dense_rank
 from penstock.trace.sorting import order_of, same_as_before
 from tests.trace.samples import KINDS
 
@@ -40,13 +40,13 @@ def test_rows_are_sorted_by_all_columns_and_equal_ones_stay_as_they_were(
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 @settings(deadline=None, max_examples=20)
-def test_exact_words_compare_as_values_do(kind: str, descending: bool, data: st.DataObject) -> None:
+def test_comparable_words_compare_as_values_do(kind: str, descending: bool, data: st.DataObject) -> None:
     arrow_type, strategy = KINDS[kind]
     values = data.draw(st.lists(st.one_of(st.none(), strategy), max_size=20))
     array = pa.array([*values[:1], *values], arrow_type)[len(values[:1]) :]
-    words = exact_words(array, descending=descending)
+    words = comparable_words(array, descending=descending)
     found = list(zip(*(word.tolist() for word in words), strict=True))
-    rank = exact_rank(array, descending=descending).tolist()
+    rank = dense_rank(array, descending=descending).tolist()
     for i in range(len(values)):
         for j in range(len(values)):
             assert (found[i] < found[j]) == (rank[i] < rank[j])
@@ -57,7 +57,7 @@ def test_sort_keys_of_one_width_become_words(width: int) -> None:
     rng = np.random.default_rng(width)
     keys = [bytes(rng.integers(0, 256, width, dtype=np.uint8)) for _ in range(200)]
     keys += [keys[0], keys[0][:-1] + b"\x00", b"\x00" * width, b"\xff" * width]
-    words = exact_words(pa.array(keys, pa.binary()), descending=False)
+    words = comparable_words(pa.array(keys, pa.binary()), descending=False)
     assert len(words) == (1 if width > 32 else -(-width // 8))
     found = list(zip(*(word.tolist() for word in words), strict=True))
     order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -75,7 +75,7 @@ def test_rows_that_enough_others_come_before_are_left_out(
     """Keys are told apart by the second lane too: here those of one upper half are strangers."""
     order = np.array([(key << 32) | image for key, image, _ in rows], np.uint64)
     lane = np.array([lane for _, _, lane in rows], np.uint64)
-    kept = first_rows(order, lane, count).tolist()
+    kept = first_candidates(order, lane, count).tolist()
     assert len(set(kept)) == len(kept)
     for number, (key, image, second) in enumerate(rows):
         others = [row for row in rows if row[0] == key]

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock.trace.spine as spines
-from penstock.trace import Batch, BatchRef, Spine, build_batch, merge_batches
+from penstock.storage import BatchRef
+from penstock.trace import Batch, Spine, build_batch, merge_batches
 from tests.trace.reference import totals
 from tests.trace.samples import Entry, batch_of, entries
 
@@ -88,11 +89,6 @@ def test_loaded_batches_stand_largest_first_whatever_the_order_they_come_in() ->
     assert [held.ref.entry for held in spine.held if held.ref] == [100, 100, 20, 5, 1]
 
 
-def test_a_reference_survives_its_json() -> None:
-    ref = BatchRef("segments/0000000001-w0000-ab.seg", 2, 10, 20)
-    assert BatchRef.from_json(ref.to_json()) == ref
-
-
 class Later(Executor):
     """Does what it was asked to do when it is told to."""
 
@@ -142,7 +138,7 @@ def _load(spine: Spine) -> list[Batch]:
     parts = [_of(np.arange(start, start + spines.BULK, dtype=np.uint64)) for start in range(7)]
     for part in parts:
         spine.insert(part)
-        assert spine.tidy()
+        assert spine.continue_merging()
     return parts
 
 
@@ -153,22 +149,22 @@ def test_a_load_leaves_batches_side_by_side_and_small_steps_have_them_merged_in_
     assert not later.asked and len(spine.batches) == len(parts)
     small = [_of(np.arange(start, start + 5, dtype=np.uint64)) for start in (10**6, 2 * 10**6)]
     spine.insert(small[0])
-    assert spine.tidy() and len(later.asked) == 1 and len(spine.batches) == len(parts) + 1
+    assert spine.continue_merging() and len(later.asked) == 1 and len(spine.batches) == len(parts) + 1
     later.work()
     spine.insert(small[1])
     assert [len(batch) for batch in spine.batches] == [spines.BULK + 6, 10]
     assert totals(spine.batches) == totals([*parts, *small])
-    assert not spine.tidy() and not later.asked
+    assert not spine.continue_merging() and not later.asked
 
 
 def test_a_load_that_is_over_is_merged_without_another_batch() -> None:
     later = Later()
     spine = Spine(merger=later)
     parts = _load(spine)
-    assert spine.tidy() and len(later.asked) == 1 and len(spine.batches) == len(parts)
-    assert spine.tidy() and len(later.asked) == 1  # one merge at a time
+    assert spine.continue_merging() and len(later.asked) == 1 and len(spine.batches) == len(parts)
+    assert spine.continue_merging() and len(later.asked) == 1  # one merge at a time
     later.work()
-    assert not spine.tidy() and not later.asked
+    assert not spine.continue_merging() and not later.asked
     assert totals(spine.batches) == totals(parts) and len(spine.batches) == 1
 
 
@@ -177,7 +173,7 @@ def test_a_spine_that_settles_has_nothing_left_to_merge() -> None:
         spine = Spine(merger=executor)
         parts = _load(spine)
         spine.settle()
-    assert totals(spine.batches) == totals(parts) and len(spine.batches) == 1 and not spine.tidy()
+    assert totals(spine.batches) == totals(parts) and len(spine.batches) == 1 and not spine.continue_merging()
 
 
 def test_batches_about_the_same_keys_are_merged_at_once_as_soon_as_that_is_known() -> None:

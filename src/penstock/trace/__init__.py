@@ -2,23 +2,23 @@
 
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words, sum_of
 from penstock.trace.first import lookup_first
-from penstock.trace.heads import first_rows
+from penstock.trace.first_candidates import first_candidates
 from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
-from penstock.trace.packed import SMALLEST, KeyWords, pack, unpack
+from penstock.trace.packed import SMALLEST, KeyWords, pack, stored_rows, unpack
 from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
-from penstock.trace.spine import BatchRef, Held, Spine
+from penstock.trace.soundness import unsound
+from penstock.trace.spine import Held, Spine
 
 __all__ = [
     "SMALLEST",
     "Batch",
-    "BatchRef",
     "Held",
     "KeyWords",
     "Matches",
     "Prefix",
     "Spine",
     "build_batch",
-    "first_rows",
+    "first_candidates",
     "gather_batch",
     "gather_rows",
     "key_range",
@@ -30,6 +30,8 @@ __all__ = [
     "merge_batches",
     "order_words",
     "pack",
+    "stored_rows",
     "sum_of",
     "unpack",
+    "unsound",
 ]

@@ -1,24 +1,24 @@
 """An immutable batch of an indexed Z-set, sorted by one 64-bit word.
 
-**The order word.** A row's place in a batch is one ``uint64``: its high half is the high half of the
-key's hash, its low half tells rows of one key apart. With one word, sorting, merging and searching are
-single NumPy calls, a shard (a range of the hash's most significant bits) is one contiguous slice, and
-the rows of a key are one contiguous run (mixed, once in four billion keys, with a stranger's, which the
-second hash lane filters out).
+**The order word.** A row's position in a batch is determined by one ``uint64``: its high half is the high
+half of the key's hash, its low half distinguishes rows of one key. With one word, sorting, merging and
+searching are single NumPy calls, a shard (a range of the hash's most significant bits) is one contiguous
+slice, and the rows of a key are one contiguous run (mixed, once in four billion keys, with those of another
+key, which the second hash lane filters out).
 
 What the low half is depends on how the batch will be read:
 
-* *unordered*: the low half of the row's hash, so that equal rows meet when batches merge;
+* *unordered*: the low half of the row's hash, so that equal rows become adjacent when batches merge;
 * *keyed by the whole row* (key hash = row hash): the word is then simply the row's 64-bit hash;
 * *ordered*: an order-preserving 32-bit image of the value, ties broken by the value itself and then by the
   others (:mod:`penstock.trace.ties`), so that the first rows of a key's run are the smallest values of that
   key (``min`` reads a prefix, not the group).
 
-**Identity** of a row is (order word, ``key_lo``, ``row_lo``): 64 bits of the key lane and 64 of the row
-lane beside the word. Equal identity means equal row; the values are never compared.
+**Identity** of a row is (order word, ``key_lo``, ``row_lo``): the word and 64 bits each of the key lane and
+the row lane. Equal identity means equal row; the values are never compared.
 
 **Weights** are the Z-set's, and ``sums`` are further additive columns: a group's partial sums are just a
-weight with more components. Merging adds component-wise; a row all of whose components are zero is gone.
+weight with more components. Merging adds component-wise; a row whose components are all zero is dropped.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from penstock.trace.consolidate import consolidate
 from penstock.trace.directory import NO_DIRECTORY, Directory, directory_of
 from penstock.trace.order import Ordered
-from penstock.trace.ties import settle_ties
-from penstock.zset import Hashes, gather, numbers
+from penstock.trace.ties import break_ties
+from penstock.zset import Hashes, concat, fitted, gather, numbers
 
 __all__ = ["Batch", "build_batch", "key_range", "merge_batches", "order_words", "sum_of"]
 
@@ -49,9 +49,9 @@ LOW = np.uint64(0x00000000FFFFFFFF)
 _ORDER, _KEY, _ROW, _WEIGHT, _SUM, _VALUE = "order", "key_lo", "row_lo", "weight", "sum:", "v"
 _FIRST, _LANE = b"first", b"lane"
 WORDS = (_ORDER, _KEY, _ROW)
-"""The names under which a batch's words are stored."""
+"""The column names under which a batch's words are stored."""
 SEQUENCE = (_FIRST, _LANE)
-"""Those of the first words of a sequence, in the metadata of its schema."""
+"""The metadata keys for the first order word of a sequence and its common key lane."""
 
 
 def order_words(key: Hashes, row: Hashes) -> Words:
@@ -68,9 +68,10 @@ def key_range(key: Hashes) -> tuple[Words, Words]:
 class Batch:
     """Rows sorted by ``order``, consolidated: no two rows have the same identity.
 
-    ``row_lo`` is None where the key alone identifies the row. ``values`` may be empty (a group's sums
-    need no values: whoever asks about a group already knows its key). ``ordered`` says in which
-    direction the rows of one key are sorted by the value in ``values[0]``, if they are.
+    ``row_lo`` is None where the key alone identifies the row. ``values`` may be empty (a group's sums need no
+    values: a reader of a group already knows its key). ``ordered`` says in which direction the rows of one
+    key are sorted by the value in ``values[0]``, if they are. Values too large for their type are wide
+    (:mod:`penstock.zset.width`), in memory and on disk.
     """
 
     order: Words
@@ -82,14 +83,14 @@ class Batch:
     ordered: Ordered = None
     directory: Directory = field(default=NO_DIRECTORY, repr=False, compare=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What was computed from the rows and may be wanted again; a batch never changes."""
+    """Cached results computed from the rows; a batch never changes."""
 
     def __len__(self) -> int:
         return len(self.order)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes its rows take, wherever they lie."""
+        """How many bytes its rows take, in memory or mapped."""
         words = [self.order, self.key_lo, self.weights, *self.sums.values()]
         if self.row_lo is not None:
             words.append(self.row_lo)
@@ -109,7 +110,7 @@ class Batch:
 
     @property
     def is_sequence(self) -> bool:
-        """Whether words are consecutive numbers and all weights one, as in what is kept as it comes."""
+        """Whether words are consecutive numbers and all weights one, as in append-only tables and views."""
         size = len(self)
         if size == 0 or self.row_lo is not None or self.sums or self.order[-1] - self.order[0] != size - 1:
             return False
@@ -120,12 +121,13 @@ class Batch:
         )
 
     def to_arrow(self) -> pa.RecordBatch:
-        """The batch as one Arrow record batch, without copying. Of a sequence only the first word is told."""
+        """The batch as one Arrow record batch, without copying. Of a sequence only the first word is
+        stored."""
         if self.values and self.is_sequence:
-            told = {_FIRST: str(self.order[0]), _LANE: str(self.key_lo[0])}
+            metadata = {_FIRST: str(self.order[0]), _LANE: str(self.key_lo[0])}
             names = [f"{_VALUE}{i}" for i in range(len(self.values))]
             fields = [pa.field(name, column.type) for name, column in zip(names, self.values, strict=True)]
-            return pa.RecordBatch.from_arrays(list(self.values), schema=pa.schema(fields, metadata=told))
+            return pa.RecordBatch.from_arrays(list(self.values), schema=pa.schema(fields, metadata=metadata))
         names = [_ORDER, _KEY]
         arrays = [pa.array(self.order), pa.array(self.key_lo)]
         if self.row_lo is not None:
@@ -143,13 +145,13 @@ class Batch:
 
     @staticmethod
     def from_arrow(batch: pa.RecordBatch, *, ordered: Ordered = None) -> Batch:
-        """The inverse of :meth:`to_arrow`; buffers are used where they lie."""
-        told = batch.schema.metadata or {}
-        if _FIRST in told:
-            first, lane = (np.uint64(int(told[name])) for name in SEQUENCE)
+        """The inverse of :meth:`to_arrow`, without copying."""
+        metadata = batch.schema.metadata or {}
+        if _FIRST in metadata:
+            first, lane = (np.uint64(int(metadata[name])) for name in SEQUENCE)
             order = first + np.arange(batch.num_rows, dtype=np.uint64)
             ones = np.ones(batch.num_rows, np.int64)
-            return Batch(order, np.full(batch.num_rows, lane), None, ones, tuple(batch.columns))
+            return Batch(order, np.full(batch.num_rows, lane), None, ones, tuple(map(fitted, batch.columns)))
         words: dict[str, NDArray[np.uint64]] = {}
         sums: dict[str, Weights] = {}
         weights: Weights = np.empty(0, np.int64)
@@ -162,7 +164,7 @@ class Batch:
             elif name.startswith(_SUM):
                 sums[name.removeprefix(_SUM)] = column.to_numpy()
             else:
-                values.append(column)
+                values.append(fitted(column))
         return Batch(words[_ORDER], words[_KEY], words.get(_ROW), weights, tuple(values), sums, ordered)
 
 
@@ -180,10 +182,10 @@ def build_batch(
 ) -> Batch:
     """Sorts and consolidates rows into a batch.
 
-    One argsort of one word. Only rows whose word is shared by a different row (an ordered tie, or a rare
-    collision) are looked at again. ``runs`` says where sorted runs begin if the rows are a few of them, which
-    a stable sort merges in one pass; on rows in no order it would be the slower one. Rows that share their
-    word come in the order of ``within``, for whoever wants this batch so: what it is merged into need not be.
+    One argsort of one word. Only rows that share their word with a different row (an ordered tie, or a rare
+    collision) are examined again. ``runs`` says where sorted runs begin if the rows consist of a few of them,
+    which a stable sort merges in one pass; on random rows it would be slower. Rows that share their word come
+    in the order of ``within``, if this batch should have that order: batches merged from it need not.
     """
     sums = sums or {}
     if len(order) == 0:
@@ -191,19 +193,25 @@ def build_batch(
     perm = order.argsort(kind="stable" if runs else None)
     rows = consolidate(perm, order, key_lo, row_lo, weights, sums)
     if rows is None:
-        settle_ties(perm, order, key_lo, row_lo, values, ordered, runs, within)
-        rows = consolidate(perm, order, key_lo, row_lo, weights, sums, settled=True)
+        break_ties(perm, order, key_lo, row_lo, values, ordered, runs, within)
+        rows = consolidate(perm, order, key_lo, row_lo, weights, sums, grouped=True)
         assert rows is not None
     indices = numbers(rows.first)
     taken = tuple(gather(column, indices) for column in values)
     return Batch(
-        *(rows.order, rows.key_lo, rows.row_lo, rows.weights, taken, rows.sums, ordered),
+        rows.order,
+        rows.key_lo,
+        rows.row_lo,
+        rows.weights,
+        taken,
+        rows.sums,
+        ordered,
         directory=directory_of(rows.order),
     )
 
 
 def merge_batches(batches: Sequence[Batch]) -> Batch:
-    """One batch with the sum of all. Batches of disjoint ranges are only put one after the other."""
+    """One batch with the sum of all. Batches of disjoint ranges are just concatenated."""
     if len(batches) == 1:
         return batches[0]
     batches = sorted((b for b in batches if len(b)), key=lambda batch: batch.order[0]) or batches[:1]
@@ -215,7 +223,7 @@ def merge_batches(batches: Sequence[Batch]) -> Batch:
 
 
 def sum_of(parts: Sequence[Batch]) -> Batch:
-    """The same for rows that are in no order, which stand in the columns of batches only."""
+    """The same for unsorted rows that merely use the columns of a batch."""
     return _built(parts[0] if len(parts) == 1 else _concatenated(parts))
 
 
@@ -233,14 +241,14 @@ def _built(rows: Batch, runs: Sequence[int] = ()) -> Batch:
 
 
 def _concatenated(batches: Sequence[Batch]) -> Batch:
-    """The rows of all batches, one batch after the other: not a batch itself unless they are disjoint."""
+    """The rows of all batches, concatenated: not itself a valid batch unless they are disjoint."""
     first = batches[0]
     return Batch(
         np.concatenate([batch.order for batch in batches]),
         np.concatenate([batch.key_lo for batch in batches]),
         None if first.row_lo is None else np.concatenate([b.row_lo for b in batches if b.row_lo is not None]),
         np.concatenate([batch.weights for batch in batches]),
-        tuple(pa.concat_arrays(columns) for columns in zip(*(b.values for b in batches), strict=True)),
+        tuple(concat(columns) for columns in zip(*(b.values for b in batches), strict=True)),
         {
             name: np.concatenate(
                 [b.sums[name] if name in b.sums else np.zeros(len(b), np.int64) for b in batches]

@@ -1,4 +1,4 @@
-"""Putting sorted rows together: equal ones become one, and one that adds up to nothing is gone.
+"""Consolidates sorted rows: equal ones are combined, and those that sum to zero are dropped.
 
 One compiled pass over the sorted rows instead of a dozen NumPy calls: on the few hundred rows of a small step
 those cost five times as much, and on a million they are as many passes over memory.
@@ -28,7 +28,7 @@ _STRANGERS = -1
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """The rows that are left: where the first of each stood, its words, and the sums over its equals."""
+    """The remaining rows: the position of the first of each, its words, and the sums over its equals."""
 
     first: Int64s
     order: Words
@@ -46,19 +46,19 @@ def consolidate(
     weights: Int64s,
     sums: Mapping[str, Int64s],
     *,
-    settled: bool = False,
+    grouped: bool = False,
 ) -> Consolidated | None:
     """The rows in the order of ``perm``, which sorts them by ``order``, each identity once.
 
-    None if rows of different identity share their order word: equal ones need not be neighbours then, unless
-    the caller has ``settled`` that."""
+    None if rows of different identity share their order word: then equal ones need not be adjacent, unless
+    the caller guarantees that with ``grouped``."""
     size = len(perm)
     first, start, total = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     word, key = np.empty(size, np.uint64), np.empty(size, np.uint64)
     row = _NO_ROWS if row_lo is None else np.empty(size, np.uint64)
     given = _NO_ROWS if row_lo is None else row_lo
     left = _runs(
-        perm, order, key_lo, given, weights, bool(sums), settled, first, start, word, key, row, total
+        perm, order, key_lo, given, weights, bool(sums), grouped, first, start, word, key, row, total
     )
     if left == _STRANGERS:
         return None
@@ -77,7 +77,7 @@ def consolidate(
 
 
 def _alive(weights: Int64s, sums: Mapping[str, Int64s]) -> NDArray[np.bool_] | None:
-    """Which rows are not zero throughout; None if all are."""
+    """Which rows have a nonzero component; None if all have."""
     alive = weights != 0
     for column in sums.values():
         alive |= column != 0
@@ -85,7 +85,7 @@ def _alive(weights: Int64s, sums: Mapping[str, Int64s]) -> NDArray[np.bool_] | N
 
 
 def _kept(column: NDArray[_Item], left: int, alive: NDArray[np.bool_] | None) -> NDArray[_Item]:
-    """The first ``left`` entries, or the living ones of them, in little more memory than they need."""
+    """The first ``left`` entries, or the nonzero ones of them, in little more memory than they need."""
     if alive is not None:
         return column[:left][alive]
     return column[:left] if 2 * left >= len(column) else column[:left].copy()
@@ -93,8 +93,19 @@ def _kept(column: NDArray[_Item], left: int, alive: NDArray[np.bool_] | None) ->
 
 @kernel(
     types.int64(
-        *(INT64S, WORDS, WORDS, WORDS, INT64S, types.boolean, types.boolean),
-        *(NEW_INT64S, NEW_INT64S, NEW_WORDS, NEW_WORDS, NEW_WORDS, NEW_INT64S),
+        INT64S,
+        WORDS,
+        WORDS,
+        WORDS,
+        INT64S,
+        types.boolean,
+        types.boolean,
+        NEW_INT64S,
+        NEW_INT64S,
+        NEW_WORDS,
+        NEW_WORDS,
+        NEW_WORDS,
+        NEW_INT64S,
     )
 )
 def _runs(
@@ -104,7 +115,7 @@ def _runs(
     row_lo: Words,
     weights: Int64s,
     keep_all: bool,
-    settled: bool,
+    grouped: bool,
     first: Int64s,
     start: Int64s,
     word: Words,
@@ -112,9 +123,9 @@ def _runs(
     row: Words,
     total: Int64s,
 ) -> int:
-    """Fills the last six with the runs of equal rows; those of weight zero only if ``keep_all``.
+    """Fills the last six arrays with the runs of equal rows; those of weight zero only if ``keep_all``.
 
-    Returns how many there are, or minus one where rows of one word are not all equal and not ``settled``."""
+    Returns how many there are, or -1 if rows with the same word are not all equal and not ``grouped``."""
     size, rowed, left, i = len(perm), len(row_lo) > 0, 0, 0
     while i < size:
         place = perm[i]
@@ -123,7 +134,7 @@ def _runs(
         while j < size and order[perm[j]] == order[place]:
             other = perm[j]
             if key_lo[other] != key_lo[place] or (rowed and row_lo[other] != row_lo[place]):
-                if settled:
+                if grouped:
                     break
                 return -1
             added += weights[other]

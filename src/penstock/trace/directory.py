@@ -1,12 +1,12 @@
 """A directory of a large batch: where the rows of each range of order words begin.
 
-Order words start with bits of a hash, so they are spread evenly, and a word's place can nearly be computed:
-its distance from the first word, divided by a power of two, is the number of a range with about eight rows.
-A search that would touch twenty places all over the batch touches two or three. Where words are not even (one
-key with a million rows) a range is long and is searched by halves.
+Order words start with bits of a hash, so they are spread evenly, and the position of a word can nearly be
+computed: its distance from the first word, divided by a power of two, is the number of a range with about
+eight rows. A search that would touch twenty places all over the batch touches two or three. Where words are
+not evenly spread (one key with a million rows) a range is long and is searched by bisection.
 
-A directory is made with its batch, when all of it is at hand anyway; batches that were read from disk have
-none and are searched without.
+A directory is built with its batch, while its words are in memory; batches read from disk have none and are
+searched without.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["LARGE", "NO_DIRECTORY", "Directory", "directory_of"]
 
 Words = NDArray[np.uint64]
 
-LARGE = 1 << 16  # rows from which on searching by halves leaves the cache
+LARGE = 1 << 16  # number of rows from which on bisection leaves the CPU cache
 _MOST = 1 << 31
 _ROWS_IN_RANGE = 8
 

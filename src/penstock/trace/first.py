@@ -1,12 +1,12 @@
-"""The first value of each key that is there: what ``min`` and ``max`` read of a group.
+"""The first existing value of each key: what ``min`` and ``max`` read of a group.
 
-Batches are ordered by value within a key, so the answer stands at the head of some batch, unless rows there
-cancel out against rows of other batches. All batches are read in step: in each round the smallest word at any
-head is taken for every key still open, and the weights of the rows that have it are summed. That decides a
-key if they are all of one value, which they are unless two values share the 32 bits that the word has for
-them; only such keys are looked at again, by value.
+Batches are ordered by value within a key, so the answer is at the head of some batch, unless rows there
+cancel against rows of other batches. All batches are read in parallel: each round takes, for every undecided
+key, the smallest order word at any batch's cursor, and sums the weights of the rows that have it. That
+decides a key if these rows all have the same value, which they do unless two values share the word's 32 bits;
+only such keys are examined again, by value.
 
-Cost: a few compiled passes over the keys for each batch; a round more for each value that cancelled out.
+Cost: a few compiled passes over the keys for each batch; one more round for each value that cancelled out.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words, key_range
 from penstock.trace.lookup import Indices, bounds_of
-from penstock.trace.order import exact_rank
+from penstock.trace.order import dense_rank
 from penstock.trace.search import expand
-from penstock.zset import Hashes, gather
+from penstock.zset import Hashes, concat, gather, numbers
 from penstock.zset.kernel import INT64S, NEW_INT64S, NEW_WORDS, WORDS, kernel
 
 __all__ = ["lookup_first"]
@@ -35,12 +35,12 @@ _TIED = np.int64(-2)
 def lookup_first(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Array | None]:
     """For each key the first value, in the batches' order, whose total weight is positive.
 
-    Returns the probes that have one and their values (None where no batch has a row at all).
+    Returns the probes that have one and their values (None if no batch has any row).
     """
     batches = [batch for batch in batches if len(batch)]
     if not batches or len(keys) == 0:
         return np.empty(0, np.int64), None
-    owner, row = _heads(batches, keys)
+    owner, row = _first_positions(batches, keys)
     found: list[Indices] = []
     values: list[pa.Array] = []
     for number, batch in enumerate(batches):
@@ -55,12 +55,12 @@ def lookup_first(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Ar
         values.append(value)
     if not found:
         return np.empty(0, np.int64), batches[0].values[0][:0]
-    return np.concatenate(found), pa.concat_arrays(values)
+    return np.concatenate(found), concat(values)
 
 
-def _heads(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, Indices]:
-    """For each key the batch and row of its first value, or ``_NOBODY``, or ``_TIED`` if only the values can
-    tell."""
+def _first_positions(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, Indices]:
+    """For each key the batch and row of its first value, or ``_NOBODY``, or ``_TIED`` if values must be
+    compared."""
     size = len(keys)
     places = [bounds_of(batch, *key_range(keys)) for batch in batches]
     owner, row = np.full(size, _NOBODY), np.empty(size, np.int64)
@@ -94,7 +94,7 @@ def _least(
     word: Words,
     number: Indices,
 ) -> None:
-    """Passes over strangers, then lowers ``word`` to that of the key's next row, and counts it."""
+    """Skips rows of other keys, then lowers ``word`` to that of the key's next row, and counts it."""
     for probe in open_:
         at = place[probe]
         while at < stop[probe] and key_lo[at] != lo[probe]:
@@ -107,8 +107,20 @@ def _least(
 
 @kernel(
     types.void(
-        *(WORDS, WORDS, WORDS, INT64S, WORDS, INT64S, WORDS, types.int64, NEW_INT64S, INT64S),
-        *(NEW_INT64S, NEW_INT64S, NEW_WORDS, NEW_INT64S),
+        WORDS,
+        WORDS,
+        WORDS,
+        INT64S,
+        WORDS,
+        INT64S,
+        WORDS,
+        types.int64,
+        NEW_INT64S,
+        INT64S,
+        NEW_INT64S,
+        NEW_INT64S,
+        NEW_WORDS,
+        NEW_INT64S,
     )
 )
 def _sum_up(
@@ -127,7 +139,7 @@ def _sum_up(
     second: Words,
     total: Indices,
 ) -> None:
-    """Adds up the rows that have the key's word, and moves behind them."""
+    """Sums the rows that have the key's word, and moves the cursor past them."""
     for probe in open_:
         at = place[probe]
         while at < stop[probe] and order[at] == word[probe]:
@@ -157,7 +169,7 @@ def _by_value(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Array
         values.append(value)
         pending = open_
         window *= 8
-    return np.concatenate(found), pa.concat_arrays(values)
+    return np.concatenate(found), concat(values)
 
 
 def _decide(
@@ -175,19 +187,19 @@ def _decide(
         probe, row = expand(begin, taken)
         ends = np.zeros(len(row), bool)
         ends[np.cumsum(taken)[(size > window)] - 1] = True
-        # A stranger's row counts for nothing, but as the end of a window it still marks how far we read.
+        # A row of another key has no weight here, but as the end of a window it still marks how far was read.
         weight = np.where(batch.key_lo[row] == keys.lo[pending[probe]], batch.weights[row], 0)
         probes.append(probe)
         words.append(batch.order[row])
-        values.append(batch.values[0].take(pa.array(row)))
+        values.append(gather(batch.values[0], numbers(row)))
         weights.append(weight)
         last.append(ends)
     probe, word = np.concatenate(probes), np.concatenate(words)
     weight, ends = np.concatenate(weights), np.concatenate(last)
-    value = pa.concat_arrays(values)
+    value = concat(values)
     if len(probe) == 0:
         return probe, value, np.empty(0, np.int64)
-    rank = exact_rank(value, descending=batches[0].ordered == "descending")
+    rank = dense_rank(value, descending=batches[0].ordered == "descending")
     perm = np.lexsort((rank, word, probe))
     probe, rank, weight, ends, word = probe[perm], rank[perm], weight[perm], ends[perm], word[perm]
     differs = (probe[1:] != probe[:-1]) | (rank[1:] != rank[:-1]) | (word[1:] != word[:-1])
@@ -200,12 +212,12 @@ def _decide(
     position = np.arange(len(starts))
     first_positive = _first_per_owner(owner, position, total > 0, len(pending))
     first_closing = _first_per_owner(owner, position, closing, len(pending))
-    # The value at a window's end is itself not decided: where the end is a stranger's row of an equal
-    # value, this key's own row of it may be the very next one.
+    # The value at a window's end is not decided: if the end is another key's row of equal value, the next row
+    # may be this key's own.
     decided = first_positive < first_closing
     undecided = (first_closing < len(starts)) & ~decided
     chosen = first_positive[decided]
-    return pending[decided], value.take(pa.array(perm[starts[chosen]])), pending[undecided]
+    return pending[decided], gather(value, numbers(perm[starts[chosen]])), pending[undecided]
 
 
 def _first_per_owner(owner: Indices, position: Indices, flag: NDArray[np.bool_], owners: int) -> Indices:

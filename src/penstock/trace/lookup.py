@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words
 from penstock.trace.directory import NO_DIRECTORY, Directory
-from penstock.trace.search import add_found, exact_rows, fill_matches, find_ranges, match_counts
+from penstock.trace.search import add_found, fill_matches, find_ranges, find_rows, match_counts
 from penstock.zset import Hashes, group_rows
 
 __all__ = ["Matches", "bounds_of", "lookup_repeated", "lookup_rows", "lookup_sums"]
@@ -29,7 +29,7 @@ _NO_ROWS = np.empty(0, np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Rows ``row`` of ``batch`` have the keys of probes ``probe`` (both arrays are equally long)."""
+    """Rows ``row`` of ``batch`` have the keys of probes ``probe`` (both arrays have the same length)."""
 
     batch: Batch
     probe: Indices
@@ -39,7 +39,7 @@ class Matches:
 def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
     """All rows of each key, batch by batch. A row's true weight is the sum over batches.
 
-    A batch may come in several parts, so that however many rows match, few of them are held at a time."""
+    A batch may be returned in several parts, so that few rows are held at a time, however many match."""
     first = np.empty(len(keys), np.int64)
     for batch in batches:
         where = _directory(batch, len(keys))
@@ -53,8 +53,8 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
 
 
 def lookup_repeated(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
-    """The same for keys in no order, most of which come again and again, and have one row each: every key is
-    searched once. Searching 115,000 keys, 1,000 of them different, takes 8 ms, and this 2."""
+    """The same for unsorted keys most of which are repeated, and have one row each: every distinct key is
+    searched once. Searching 115,000 keys, 1,000 of them different, takes 8 ms, this 2."""
     groups = group_rows(keys)
     each = keys.take(groups.first)
     for batch in batches:
@@ -76,7 +76,7 @@ def lookup_sums(
 ) -> tuple[Indices, dict[str, Indices]]:
     """The total weight and the total of every additive column of each key, where the key is the identity.
 
-    The ``hi`` lane of ``keys`` is the whole order word. In batches whose rows have an identity beside their
+    The ``hi`` lane of ``keys`` is the whole order word. In batches whose rows have an identity besides their
     key, ``rows`` gives the second lane of the row's hash, and the totals are those of single rows.
     """
     weights = np.zeros(len(keys), np.int64)
@@ -86,9 +86,16 @@ def lookup_sums(
         second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
         where = _directory(batch, len(keys))
         wanted = _NO_ROWS if rows is None else rows
-        exact_rows(
-            *(batch.order, batch.key_lo, second, where.starts, where.scale),
-            *(keys.hi, keys.lo, wanted, found),
+        find_rows(
+            batch.order,
+            batch.key_lo,
+            second,
+            where.starts,
+            where.scale,
+            keys.hi,
+            keys.lo,
+            wanted,
+            found,
         )
         add_found(found, batch.weights, weights)
         for name, column in batch.sums.items():
@@ -99,7 +106,7 @@ def lookup_sums(
 
 
 def _directory(batch: Batch, probes: int) -> Directory:
-    """The batch's directory, if probes are so far apart that jumping is better than walking."""
+    """The batch's directory, if probes are so far apart that jumping is better than galloping."""
     return batch.directory if probes * _FAR <= len(batch) else NO_DIRECTORY
 
 

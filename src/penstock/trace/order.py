@@ -1,9 +1,9 @@
 """Order-preserving images of values: how an ordered batch sorts the rows of one key.
 
-The image is 32 bits, to fit the low half of the order word, so it is monotone but not strict: equal
-images need the exact comparison of :func:`exact_rank`. Numbers go through ``float32``, whose rounding is
-monotone and keeps 24 significant bits at any magnitude; strings contribute their first four bytes. Moments
-are told apart to the second, from 1970 to 2106: a ``float32`` of today's microseconds is two minutes wide.
+The image is 32 bits, to fit the low half of the order word, so it is monotone but not strict: equal images
+need the exact comparison of :func:`dense_rank`. Numbers go through ``float32``, whose rounding is monotone
+and keeps 24 significant bits at any magnitude; strings contribute their first four bytes. Timestamps have a
+resolution of one second, from 1970 to 2106: a ``float32`` of today's microseconds is two minutes wide.
 
 Spark's order: NULL below everything, NaN above, ``-0.0`` equal to ``0.0``, strings by bytes, false before
 true, structs and arrays by their first difference, a shorter array first. Maps have no order in Spark; here
@@ -21,17 +21,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from penstock.zset import HashSeed, hash_columns
+from penstock.zset.width import narrow_pieces
 
-__all__ = ["IMAGE", "Ordered", "exact_rank", "order_image"]
+__all__ = ["IMAGE", "Ordered", "dense_rank", "order_image"]
 
 Ordered = Literal["ascending", "descending"] | None
 
 IMAGE = "moments to the second"
-"""What the image is, as part of the identity of operators that keep rows in its order: rows stored by another
-one would be searched in vain, so their state is made anew. To be changed whenever an image does."""
+"""The version of the image, part of the identity of operators that store rows in its order: rows stored under
+another version could not be found, so their state is rebuilt. Change it whenever an image changes."""
 
 _SIGN = np.uint32(0x80000000)
-_SECOND = 1_000_000  # moments are in microseconds, as Spark's
+_SECOND = 1_000_000  # timestamps are in microseconds, as in Spark
 _LATEST = 0xFFFFFFFF
 
 
@@ -40,8 +41,14 @@ def order_image(values: pa.Array, *, descending: bool) -> NDArray[np.uint64]:
 
     With ``descending`` the other way round.
     """
-    image = _image(values)
+    image = _image_of(values)
     return (~image if descending else image).astype(np.uint64)
+
+
+def _image_of(values: pa.Array) -> NDArray[np.uint32]:
+    """Piece by piece if a column is wide."""
+    pieces = [_image(piece) for _, _, (piece,) in narrow_pieces([values], len(values))]
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _image(values: pa.Array) -> NDArray[np.uint32]:
@@ -64,11 +71,11 @@ def _image(values: pa.Array) -> NDArray[np.uint32]:
 
 
 def _never_empty(values: pa.Array) -> pa.Array:
-    """Arrays with NULL in place of the empty ones, which have no first element."""
+    """Arrays with NULL in place of empty ones, which have no first element."""
     return pc.if_else(pc.equal(pc.list_value_length(values), 0), pa.scalar(None, values.type), values)
 
 
-def exact_rank(values: pa.Array, *, descending: bool) -> NDArray[np.int64]:
+def dense_rank(values: pa.Array, *, descending: bool) -> NDArray[np.int64]:
     """Dense rank of each value: equal values share a rank, smaller ones (or larger) come first."""
     rank = _rank(values)
     return rank.max(initial=0) + 1 - rank if descending else rank
@@ -81,7 +88,7 @@ def _rank(values: pa.Array) -> NDArray[np.int64]:
         return np.zeros(len(values), np.int64)
     if pa.types.is_struct(kind):
         rank = _rank_of_rows([_rank(field) for field in values.flatten()], len(values))
-    elif pa.types.is_list(kind):
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
         rank = _rank_of_lists(values)
     elif pa.types.is_map(kind):
         rank = _dense(hash_columns([values], len(values), HashSeed(0, 0)).hi)
@@ -105,7 +112,7 @@ def _rank_of_rows(ranks: Sequence[NDArray[np.int64]], length: int) -> NDArray[np
 
 
 def _rank_of_lists(values: pa.Array) -> NDArray[np.int64]:
-    """The ranks of arrays: as those of texts whose letters are the ranks of the elements."""
+    """The ranks of arrays: compared like strings whose characters are the ranks of the elements."""
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
     letters = _rank(values.flatten()).astype(">u4")
     offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))) * letters.itemsize
@@ -127,10 +134,10 @@ def _as_float(values: pa.Array) -> NDArray[np.float64]:
         values = values.cast(pa.int8())
     elif pa.types.is_date32(kind):
         values = values.cast(pa.int32())
-    elif pa.types.is_duration(kind):
+    elif pa.types.is_duration(kind) or pa.types.is_time64(kind):
         values = values.cast(pa.int64())
     number: NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
-    return np.where(number == 0, 0.0, number)  # one zero
+    return np.where(number == 0, 0.0, number)  # normalises -0.0
 
 
 def _float_image(number: NDArray[np.float64]) -> NDArray[np.uint32]:
@@ -144,7 +151,7 @@ def _float_image(number: NDArray[np.float64]) -> NDArray[np.uint32]:
 
 
 def _seconds(values: pa.Array) -> NDArray[np.uint32]:
-    """Seconds since 1970; earlier moments are all the first, and those after 2106 the last."""
+    """Seconds since 1970; earlier timestamps map to the first value, those after 2106 to the last."""
     micros = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     seconds: NDArray[np.uint32] = np.clip(micros // _SECOND, 0, _LATEST).astype(np.uint32)
     return seconds

@@ -1,12 +1,12 @@
-"""A batch packed for the disk: as a Parquet file, without the words that its values tell.
+"""A batch compressed for the disk: a Parquet file, without the words that can be recomputed from its values.
 
-A batch is kept as it is used, in plain columns with the hashes beside them: it is mapped and searched without
-reading it. That takes many times the space of a compressed file. Where space matters more than opening
-quickly, a batch is packed: Parquet's encodings and zstd for the columns, and no hashes where the operator
-computes them from the values again. The rows stay in their order, so unpacking does not sort.
+A batch is normally stored as it is used, in plain columns with hashes, so that it can be mapped and searched
+without reading it. That takes many times the space of a compressed file. Where space matters more than fast
+opening, a batch is packed: Parquet's encodings and zstd for the columns, and no hashes if the operator can
+recompute them. The rows stay in order, so unpacking does not sort.
 
-The Parquet file is the only value of a one-row record batch, so that it lies in a segment like any other
-block.
+The Parquet file is the only value of a one-row record batch, so that it can be stored in a segment like any
+other block.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ import pyarrow.parquet as pq
 
 from penstock.trace.batch import SEQUENCE, WORDS, Batch, Words
 from penstock.trace.order import Ordered
+from penstock.zset import contiguous
 
-__all__ = ["SMALLEST", "KeyWords", "pack", "unpack"]
+__all__ = ["SMALLEST", "KeyWords", "pack", "stored_rows", "unpack"]
 
 SMALLEST = 16_384
-"""Rows from which packing is worth it."""
+"""The number of rows from which on packing is worth it."""
 
 KeyWords = tuple[Words, Words, Words | None]
-"""Order words, the key's second lane and the row's, as in a :class:`~penstock.trace.Batch`."""
+"""Order words, and the second lanes of key and row, as in a :class:`~penstock.trace.Batch`."""
 
 _COLUMN = "parquet"
 
 
 def pack(batch: Batch, *, with_words: bool) -> pa.RecordBatch:
-    """The batch in one value, with its words or without."""
+    """The batch as one value, with or without its words."""
     rows = batch.to_arrow()
     if not with_words:
         rows = rows.select([name for name in rows.schema.names if name not in WORDS])
@@ -47,24 +48,26 @@ def pack(batch: Batch, *, with_words: bool) -> pa.RecordBatch:
 def unpack(
     block: pa.RecordBatch, words: Callable[[Sequence[pa.Array], int], KeyWords] | None, ordered: Ordered
 ) -> Batch:
-    """The batch; ``words`` computes them from the values, if that can be. Raises ValueError if they are not
-    in order."""
-    content = block.column(_COLUMN)[0].as_buffer()
-    table = pq.read_table(pa.BufferReader(content)).combine_chunks()
-    columns = {name: _contiguous(table[name]) for name in table.schema.names}
-    told = {name: text for name, text in (table.schema.metadata or {}).items() if name in SEQUENCE}
-    if not told and not set(WORDS) & columns.keys():
+    """The batch; ``words`` recomputes the words from the values, if that is possible. Raises ValueError if
+    they are not in order."""
+    rows = stored_rows(block)
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    metadata = rows.schema.metadata or {}
+    if not metadata and not set(WORDS) & columns.keys():
         values = [column for name, column in columns.items() if name.startswith("v")]
         if words is None:
             raise ValueError("it has no words, and its values do not tell them")
-        found = words(values, table.num_rows)
+        found = words(values, rows.num_rows)
         if np.any(found[0][1:] < found[0][:-1]):
             raise ValueError("its rows are not in the order of their hashes")
         columns |= {name: pa.array(word) for name, word in zip(WORDS, found, strict=True) if word is not None}
-    return Batch.from_arrow(pa.RecordBatch.from_pydict(columns, metadata=told), ordered=ordered)
+    return Batch.from_arrow(pa.RecordBatch.from_pydict(columns, metadata=metadata), ordered=ordered)
 
 
-def _contiguous(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+def stored_rows(block: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns of a packed batch as they were stored: perhaps without words."""
+    content = block.column(_COLUMN)[0].as_buffer()
+    table = pq.read_table(pa.BufferReader(content))
+    columns = {name: contiguous(table[name]) for name in table.schema.names}
+    metadata = {name: text for name, text in (table.schema.metadata or {}).items() if name in SEQUENCE}
+    return pa.RecordBatch.from_pydict(columns, metadata=metadata)

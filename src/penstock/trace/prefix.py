@@ -1,9 +1,9 @@
 """The first rows of each key of an ordered arrangement.
 
 The rows that a top-k holds are a prefix of its key's rows in every batch. A round reads a window of each
-batch's run, adds up what belongs to the same row, and knows everything before the nearest end of a window;
-keys for which that is not enough, because rows cancelled out, go on to a round with larger windows. Cost:
-the rows asked for, times the number of batches, however long the runs are.
+batch's run, sums equal rows, and knows everything before the nearest end of a window; keys for which that is
+not enough, because rows cancelled out, get another round with larger windows. Cost: the rows asked for, times
+the number of batches, however long the runs are.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words, build_batch, key_range
-from penstock.trace.exact import exact_words
+from penstock.trace.comparable_words import comparable_words
 from penstock.trace.lookup import bounds_of
 from penstock.trace.search import expand
 from penstock.trace.sorting import same_as_before
-from penstock.trace.ties import settled
-from penstock.zset import Hashes, gather, numbers
+from penstock.trace.ties import tie_order
+from penstock.zset import Hashes, concat, gather, numbers
 
 __all__ = ["Prefix", "gather_batch", "gather_rows", "lookup_prefix"]
 
@@ -31,9 +31,9 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Prefix:
-    """Rows sorted by ``probe`` (the number of their key), then in order; ``place`` is how many rows of
-    the key, counted by weight, come before each. Row ``row`` of batch ``batch`` is one of those that make
-    it up: their values are not gathered, as few of them may be wanted (:func:`gather_rows`)."""
+    """Rows sorted by ``probe`` (the number of their key), then in order; ``place`` is the number of rows of
+    the key before each, counted by weight. Row ``row`` of batch ``batch`` is one of those that make it up:
+    values are not gathered, because few may be needed (:func:`gather_rows`)."""
 
     probe: Indices
     place: Indices
@@ -64,7 +64,7 @@ def lookup_prefix(batches: Sequence[Batch], keys: Hashes, count: int) -> Prefix:
 def gather_rows(
     batches: Sequence[Batch], batch: Indices, row: Indices, first: int, last: int | None = None
 ) -> tuple[pa.Array, ...]:
-    """The values, from number ``first`` on and before ``last``, of one or more rows of several batches."""
+    """The values, from number ``first`` up to ``last``, of one or more rows of several batches."""
     used = [number for number in range(len(batches)) if np.any(batch == number)]
     if len(used) == 1:
         rows = numbers(row)
@@ -75,7 +75,7 @@ def gather_rows(
     back[np.concatenate(places)] = np.arange(len(row))
     order = numbers(back)
     return tuple(
-        gather(pa.concat_arrays(parts), order)
+        gather(concat(parts), order)
         for parts in zip(
             *(
                 [gather(column, rows) for column in batches[number].values[first:last]]
@@ -93,7 +93,8 @@ def gather_batch(
     weights: Indices,
     values: Sequence[pa.Array] | None = None,
 ) -> Batch:
-    """Those rows, with these weights, as a batch of the same arrangement; ``values`` if they are known."""
+    """Those rows, with these weights, as a batch of the same arrangement; pass ``values`` if they are
+    known."""
     first = batches[0]
     if len(row) == 0:
         return first.slice(0, 0)
@@ -124,18 +125,22 @@ def _round(
     place = total - weight - base[read.probe]
     position = np.arange(len(read.probe))
     enough = _first(read.probe, position, place + weight >= count, len(pending))
-    # A window's last row is itself not decided: the next row of its batch may be the same one of this key.
+    # The last row of a window is not decided: the next row of its batch may be equal to it.
     closed = _first(read.probe, position, read.closing, len(pending))
     open_ = (closed < len(position)) & (enough >= closed)
     wanted = ~open_[read.probe] & (position <= enough[read.probe]) & (weight > 0)
     found = Prefix(
-        *(pending[read.probe[wanted]], place[wanted], weight[wanted], read.batch[wanted], read.row[wanted])
+        pending[read.probe[wanted]],
+        place[wanted],
+        weight[wanted],
+        read.batch[wanted],
+        read.row[wanted],
     )
     return found, pending[open_]
 
 
 class _Window:
-    """The rows within a window of every batch, equal ones together, sorted by probe and then in order."""
+    """The rows within a window of every batch, consolidated, sorted by probe and then in order."""
 
     def __init__(
         self,
@@ -155,7 +160,7 @@ class _Window:
             mine = batch.key_lo[row] == keys.lo[pending[probe]]
             probes.append(probe)
             words.append(batch.order[row])
-            # A stranger's row counts for nothing, but as the end of a window it marks how far we read.
+            # A row of another key has no weight here, but as the end of a window it marks how far was read.
             weights.append(np.where(mine, batch.weights[row], 0))
             ends.append(last)
             own.append(mine)
@@ -168,14 +173,14 @@ class _Window:
         self._group(np.concatenate(words), np.concatenate(own))
 
     def _group(self, word: Words, own: NDArray[np.bool_]) -> None:
-        """Sorts the rows and adds up equal ones. A stranger's row is equal to none of the key's own."""
+        """Sorts the rows and sums equal ones. A row of another key is never equal to one of this key."""
         second = self._second_lane()
         by: list[NDArray[Any]] = [self.probe, word]
         if len(self.row):
             (key,) = gather_rows(self._batches, self.batch, self.row, 0, 1)
-            by += exact_words(key, descending=False)
+            by += comparable_words(key, descending=False)
         by.append(own)
-        perm = settled(
+        perm = tie_order(
             by, second, lambda some: gather_rows(self._batches, self.batch[some], self.row[some], 1)
         )
         differs = ~same_as_before((*by, second), perm)
@@ -198,7 +203,7 @@ def _first(owner: Indices, position: Indices, flag: NDArray[np.bool_], owners: i
     """For each owner the first position whose flag is set, or ``len(position)`` if there is none."""
     first = np.full(owners, len(position), np.int64)
     found = position[flag][::-1]
-    first[owner[found]] = found  # of several the last one assigned stays, which is the smallest
+    first[owner[found]] = found  # if several are assigned the last one wins, which is the smallest
     return first
 
 

@@ -1,9 +1,10 @@
-"""Searching a batch's order words: compiled loops that the lookups are made of.
+"""Searching a batch's order words: the compiled loops behind all lookups.
 
 Probes usually come sorted, so each search starts where the last one ended and gallops: the distance doubles
-until it has gone too far, then halves. A probe below the one before it starts from the beginning. Cost of one
-probe: the logarithm of its distance from the last one. A few probes of a large batch look into its directory
-(:mod:`.directory`) instead, which is given as its two arrays, empty if it is not to be used.
+until it overshoots, then binary search follows. A probe below the one before it starts from the beginning.
+Cost of one probe: the logarithm of its distance from the last one. If there are few probes of a large batch,
+its directory is used instead (:mod:`.directory`), passed as its two arrays, which are empty if it is not to
+be used.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.zset.kernel import INT32S, INT64S, NEW_INT64S, WORDS, Number, inlined, kernel
 
-__all__ = ["add_found", "exact_rows", "fill_matches", "find_ranges", "match_counts"]
+__all__ = ["add_found", "fill_matches", "find_ranges", "find_rows", "match_counts"]
 
 Words = NDArray[np.uint64]
 Indices = NDArray[np.int64]
@@ -26,16 +27,8 @@ _NOTHING = np.int64(-1)
 
 
 @inlined
-def _first_at_least(order: Words, word: Number, start: Number) -> Number:
-    """The first place whose word is at least ``word``; all before ``start`` are known to be below it."""
-    size = len(order)
-    step = 1
-    low, high = start, start
-    while high < size and order[high] < word:
-        low = high + 1
-        high += step
-        step *= 2
-    high = min(high, size)
+def _first_between(order: Words, word: Number, low: Number, high: Number) -> Number:
+    """The first place from ``low`` on whose word is at least ``word``; ``high`` if none is."""
     while low < high:
         middle = (low + high) >> 1
         if order[middle] < word:
@@ -46,8 +39,21 @@ def _first_at_least(order: Words, word: Number, start: Number) -> Number:
 
 
 @inlined
+def _first_at_least(order: Words, word: Number, start: Number) -> Number:
+    """The first position whose word is at least ``word``; all before ``start`` are known to be below it."""
+    size = len(order)
+    step = 1
+    low, high = start, start
+    while high < size and order[high] < word:
+        low = high + 1
+        high += step
+        step *= 2
+    return _first_between(order, word, low, min(high, size))
+
+
+@inlined
 def _seek(order: Words, word: Number, start: Number, starts: Starts, scale: Words) -> Number:
-    """The first place whose word is at least ``word``; with a directory, wherever the last probe was."""
+    """The first position whose word is at least ``word``; with a directory, independent of the last probe."""
     if len(starts) == 0:
         return _first_at_least(order, word, start)
     if word <= scale[0]:
@@ -55,19 +61,12 @@ def _seek(order: Words, word: Number, start: Number, starts: Starts, scale: Word
     its = (word - scale[0]) >> scale[1]
     if its >= np.uint64(len(starts) - 1):
         return np.int64(len(order))
-    low, high = np.int64(starts[its]), np.int64(starts[its + np.uint64(1)])
-    while low < high:
-        middle = (low + high) >> 1
-        if order[middle] < word:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return _first_between(order, word, np.int64(starts[its]), np.int64(starts[its + np.uint64(1)]))
 
 
 @kernel(types.void(WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S))
 def find_ranges(order: Words, low: Words, high: Words, start: Indices, stop: Indices) -> None:
-    """First and one-past-last place of each range of words, both ends of which belong to it."""
+    """First and one-past-last position of each range of words (both ends inclusive)."""
     at = 0
     for i in range(len(low)):
         if i > 0 and low[i] < low[i - 1]:
@@ -86,7 +85,8 @@ def find_ranges(order: Words, low: Words, high: Words, start: Indices, stop: Ind
 def match_counts(
     order: Words, key_lo: Words, starts: Starts, scale: Words, hi: Words, lo: Words, first: Indices
 ) -> int:
-    """How many rows have the key of a probe, over all probes; and for each where its key's run starts."""
+    """How many rows have the key of a probe, over all probes; and for each probe where its key's run
+    starts."""
     at = 0
     total = 0
     for i in range(len(hi)):
@@ -116,7 +116,7 @@ def fill_matches(
 ) -> int:
     """Writes the next matches into ``probe`` and ``row`` until they are full; returns how many.
 
-    ``reached`` is the probe to go on with, and the number of rows of its run that were looked at.
+    ``reached`` is the probe to continue with, and the number of rows of its run that were already examined.
     """
     filled = 0
     size = len(probe)
@@ -140,7 +140,7 @@ def fill_matches(
 
 
 @kernel(types.void(WORDS, WORDS, WORDS, INT32S, WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
-def exact_rows(
+def find_rows(
     order: Words,
     key_lo: Words,
     row_lo: Words,
@@ -168,14 +168,14 @@ def exact_rows(
 
 @kernel(types.void(INT64S, INT64S, NEW_INT64S))
 def add_found(found: Indices, column: Indices, totals: Indices) -> None:
-    """Adds to each total what ``column`` has at its row of ``found``, if there is one."""
+    """Adds to each total the value of ``column`` at its row of ``found``, if there is one."""
     for i in range(len(found)):
         if found[i] >= 0:
             totals[i] += column[found[i]]
 
 
 def expand(start: Indices, size: Indices) -> tuple[Indices, Indices]:
-    """Flattens ranges: for each range its number, repeated, beside the rows in it."""
+    """Flattens ranges: for each row of each range, the number of the range and the row."""
     total = int(size.sum())
     probe = np.repeat(np.arange(len(size)), size)
     offset = np.cumsum(size) - size

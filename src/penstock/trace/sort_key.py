@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from penstock.trace.order import order_image
-from penstock.zset import HashSeed, hash_columns
+from penstock.zset import HashSeed, fitted, hash_columns, piecewise
+from penstock.zset.width import exceeds_together
 
 __all__ = ["Direction", "after", "image_of", "joined", "sort_key"]
 
@@ -32,6 +33,7 @@ Bytes = NDArray[np.uint8]
 _FIRST, _VALUE, _LAST = 0, 1, 2  # the byte in front of a value: NULL comes before it or behind it
 _LARGEST = np.uint64(0xFFFFFFFF)
 _EMPTY = pa.scalar(b"", pa.binary())
+_WIDE = pa.large_binary()
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,30 @@ class Direction:
 
 def sort_key(columns: Sequence[tuple[pa.Array, Direction]], length: int) -> pa.Array:
     """The key of each of ``length`` rows, a binary array."""
-    return joined([_column(values, direction) for values, direction in columns], length)
+    return joined([_key_of(values, direction) for values, direction in columns], length)
+
+
+def _key_of(values: pa.Array, direction: Direction) -> pa.Array:
+    return piecewise(lambda piece: _column(piece, direction), values)
 
 
 def joined(keys: Sequence[pa.Array], length: int) -> pa.Array:
-    """Keys put together, row by row."""
+    """Concatenates keys, row by row."""
     if not keys:
         return pa.array(np.full(length, b"", object), pa.binary())
-    return keys[0] if len(keys) == 1 else pc.binary_join_element_wise(*keys, _EMPTY)
+    return keys[0] if len(keys) == 1 else _side_by_side(keys)
+
+
+def _side_by_side(keys: Sequence[pa.Array]) -> pa.Array:
+    """Concatenated keys may be too large for one array where each column's are not."""
+    if not exceeds_together(keys):
+        return pc.binary_join_element_wise(*keys, _EMPTY)
+    return fitted(pc.binary_join_element_wise(*(key.cast(_WIDE) for key in keys), _EMPTY.cast(_WIDE)))
 
 
 def after(keys: pa.Array) -> pa.Array:
-    """For each key one that is above all longer keys beginning with it, and below all others above it."""
-    return _suffixed(keys, b"\xff")
+    """For each key one that is above all longer keys beginning with it, and below all other larger keys."""
+    return piecewise(lambda piece: _suffixed(piece, b"\xff"), keys)
 
 
 def image_of(values: pa.Array, direction: Direction) -> NDArray[np.uint64]:
@@ -87,7 +100,7 @@ def _nested(values: pa.Array) -> pa.Array:
 
 
 def _body(values: pa.Array) -> pa.Array:
-    """The key of the values themselves, ascending; NULLs have any."""
+    """The key of the values themselves, ascending; arbitrary for NULL."""
     kind = values.type
     if pa.types.is_null(kind):
         return joined([], len(values))
@@ -113,7 +126,7 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def _lists(values: pa.Array) -> pa.Array:
-    """Elements one after the other: the keys of all elements lie in that order already."""
+    """The keys of the elements, concatenated: they are already in that order."""
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
     element = _nested(values.flatten())
     marked = pc.binary_join_element_wise(_fixed(np.ones((len(element), 1), np.uint8)), element, _EMPTY)
@@ -132,7 +145,7 @@ def _numbers(values: pa.Array) -> Bytes:
         values = values.cast(pa.int8())
     elif pa.types.is_date32(kind):
         values = values.cast(pa.int32())
-    elif pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+    elif pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time64(kind):
         values = values.cast(pa.int64())
     number = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)
     width = number.dtype.itemsize
@@ -142,7 +155,7 @@ def _numbers(values: pa.Array) -> Bytes:
 
 def _floats(values: pa.Array) -> Bytes:
     number = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)
-    number = np.where(number == 0, number.dtype.type(0), number)  # one zero
+    number = np.where(number == 0, number.dtype.type(0), number)  # normalises -0.0
     width = number.dtype.itemsize
     bits = number.view(f"u{width}")
     sign = bits.dtype.type(1 << (8 * width - 1))

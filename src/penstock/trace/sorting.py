@@ -1,8 +1,8 @@
-"""The order of rows by several words, where they are a few sorted runs: what merging batches comes down to.
+"""Sorts rows by several words when they consist of a few sorted runs, as in a merge of batches.
 
-NumPy sorts by several columns in one pass per column, whatever order the rows are in. Here the runs that are
-there already are found and merged pairwise, all columns compared at once, and of two runs only the part in
-which they overlap is touched. Rows in no order at all cost no more than NumPy's passes.
+NumPy sorts by several columns in one pass per column, whatever order the rows are in. Here existing runs are
+detected and merged pairwise, comparing all columns at once, and only the overlapping part of two runs is
+touched. Rows in random order cost no more than NumPy's passes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TABLE = types.Array(types.uint64, 2, "C", readonly=True)
 
 def order_of(columns: Sequence[NDArray[np.generic]]) -> Indices:
     """The permutation that sorts rows by the first column, then the second and so on. Stable. Columns hold
-    whole numbers none of which is negative."""
+    nonnegative integers."""
     table = np.stack([column.astype(np.uint64, copy=False) for column in columns])
     order = np.arange(table.shape[1])
     if len(order) > 1:
@@ -65,7 +65,7 @@ def _merge_runs(table: Words, order: Indices, scratch: Indices, starts: Indices)
         left = 0
         for run in range(0, runs - 1, 2):
             begin, middle, end = starts[run], starts[run + 1], starts[run + 2]
-            # What is before the second run's first row, or behind the first run's last, is in place.
+            # Rows before the second run's first row, or after the first run's last, are already in place.
             low, high = begin, middle
             while low < high:
                 probe = (low + high) // 2

@@ -4,24 +4,23 @@ Addition of Z-sets commutes, so the age of a batch does not matter and any two m
 size are merged, so sizes stay geometric: a row is merged O(log n) times in its life, and a lookup searches
 O(log n) batches.
 
-A batch that a segment already holds has a :class:`BatchRef`; a batch made since (by a step or a merge)
-has none and is written by the next commit. Until the commit's manifest exists, the old batches stay on
-disk: forgetting an interrupted merge loses nothing.
+A batch that is already in a segment has a ``BatchRef``; a batch made since (by a step or a merge) has
+none and is written by the next commit. Until the commit's manifest exists, the old batches stay on disk:
+forgetting an interrupted merge loses nothing.
 
-Merging two large batches takes longer than many small steps. With an executor that is done in passing: the
-batches stay where they are, searched and complete, until the merged one takes their place when the next batch
-comes. Only what is due while another large merge is still under way waits for it. A merge that is not large
-beside the batch that brought it about is made at once where two batches are merged: it will be due again with
-the next one.
+Merging two large batches takes longer than many small steps. With an executor it runs in the background: the
+inputs stay in use until the merged batch replaces them, when the next batch arrives. A second large merge
+that falls due meanwhile waits for the first. A merge that is small compared with the batch that triggered it
+runs at once where two batches are merged: it will be due again with the next one.
 
-While large batches come (a load), more of them are left side by side: searching one more for many keys costs
-far less than merging, and what is merged must be written again. What they bring about is due only now and
-then, so it is made in passing whatever its size. When the load is over (a step brought none of it, or no step
-comes) :meth:`Spine.tidy` merges what is left. Where merging makes rows fewer, because they are about the same
-keys (the groups of an aggregate), that does not pay: there they are merged at once, as ever.
+While large batches arrive (a load), more of them are kept side by side: searching one more for many keys
+costs far less than merging, and merged batches must be written again. Merges that they trigger are rare, so
+they run in the background whatever their size. When the load is over (a step brought no large batch, or no
+step comes) :meth:`Spine.continue_merging` merges what is left. Where merging reduces rows, because they have
+the same keys (the groups of an aggregate), deferring does not pay: there batches are merged at once.
 
-A commit writes while steps go on: it holds on to :attr:`Spine.held` as it was, and notes in each
-:class:`Held` where it wrote the batch. If the batch was merged meanwhile, nobody reads that note any more.
+A commit writes while steps continue: it keeps a copy of :attr:`Spine.held`, and records in each :class:`Held`
+where it wrote the batch. If the batch has been merged meanwhile, that record is ignored.
 """
 
 from __future__ import annotations
@@ -29,49 +28,31 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from penstock.storage import BatchRef
 from penstock.trace.batch import Batch, merge_batches
 
-__all__ = ["LARGE", "BatchRef", "Held", "Spine"]
+__all__ = ["LARGE", "Held", "Spine"]
 
 LARGE = 65_536
-"""Rows of a merge that is not waited for."""
+"""The number of rows from which on a merge runs in the background."""
 RARE = 16
-"""How many times the rows that came it must be, for it not to be due all the time."""
+"""How many times the arriving rows a merge must be to run in the background; smaller ones are due all the
+time."""
 BULK = 32_768
-"""Rows of a batch that is part of a load."""
+"""The number of rows from which on a batch counts as part of a load."""
 BULK_FAN = 8
-"""How many batches of similar size a load leaves."""
+"""How many batches of similar size are kept during a load."""
 SHRUNK = 0.75
-"""What is left of the rows of a merge, at most, if rows were about the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRef:
-    """Where a batch lies on disk: rows ``start`` to ``stop`` of entry ``entry`` of segment ``segment``."""
-
-    segment: str
-    entry: int
-    start: int
-    stop: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The reference as it stands in a manifest."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(value: dict[str, Any]) -> BatchRef:
-        """The inverse of :meth:`to_json`."""
-        return BatchRef(**value)
+"""A merge whose result has at most this share of its input rows counts as reducing."""
 
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A batch of a spine, and where it is stored once it is, in how many bytes. ``mapped`` is the same batch
-    in the mapped file, which is to take its place: its memory is the system's to take back. Until then, and
-    unless it was opened there, it is ``in_memory``."""
+    """A batch of a spine, and, once it is stored, where and in how many bytes. ``mapped`` is the same batch
+    in the mapped file, which will replace it so that its memory can be reclaimed. Until then, unless it was
+    opened from the file, it is ``in_memory``."""
 
     batch: Batch
     ref: BatchRef | None = None
@@ -84,16 +65,16 @@ class Spine:
     """The batches of one arrangement, largest first.
 
     ``fan`` batches of similar size are merged at once. Two keeps the number of batches that a lookup must
-    search smallest; more means less merging, for arrangements that are read now and then but not searched.
+    search smallest; more means less merging, for arrangements that are read occasionally but not searched.
     """
 
     def __init__(self, fan: int = 2, merger: Executor | None = None) -> None:
         self._fan, self._merger = fan, merger
         self._held: list[Held] = []
         self._batches: tuple[Batch, ...] = ()
-        self._merging: tuple[int, int, Future[Batch]] | None = None  # which of the held: from, to
-        self._shrinks = False  # whether the last merge made rows fewer
-        self._loading = False  # whether the last batch was part of a load, and no step came after it
+        self._merging: tuple[int, int, Future[Batch]] | None = None  # which of the held batches: start, stop
+        self._shrinks = False  # whether the last merge reduced the rows
+        self._loading = False  # whether the last batch was part of a load, and no step has come since
         self._settled = True  # whether there is nothing to merge
 
     @property
@@ -103,7 +84,7 @@ class Spine:
 
     @property
     def held(self) -> tuple[Held, ...]:
-        """The same with the places where they are stored, or None while a batch lives in memory only."""
+        """The same with their positions on disk, or None while a batch is in memory only."""
         return tuple(self._held)
 
     def __len__(self) -> int:
@@ -111,7 +92,7 @@ class Spine:
         return sum(map(len, self._batches))
 
     def load(self, batch: Batch, ref: BatchRef, stored: int = 0) -> None:
-        """Adds a batch that a segment holds in ``stored`` bytes, at its place by size."""
+        """Adds a batch that is stored in a segment in ``stored`` bytes, at its position by size."""
         if len(batch):
             place = bisect_right(self._held, -len(batch), key=lambda other: -len(other.batch))
             self._held.insert(place, Held(batch, ref, stored, in_memory=False))
@@ -124,9 +105,9 @@ class Spine:
             self._merge(len(batch))
             self._changed()
 
-    def tidy(self) -> bool:
-        """Goes on with what is merged in passing; to be called after each step, and while none comes. What a
-        load left is merged from the smallest on. False if nothing is left to do."""
+    def continue_merging(self) -> bool:
+        """Continues background merging; call it after each step, and while none comes. After a load, merges
+        what is left, smallest first. False if there is nothing left to do."""
         if self._settled:
             return False
         if self._merging is not None and self._merging[2].done():
@@ -139,13 +120,13 @@ class Spine:
         return not self._settled
 
     def settle(self) -> None:
-        """The same, and waits for it."""
-        while self.tidy():
+        """The same, but waits until it is finished."""
+        while self.continue_merging():
             if self._merging is not None:
                 self._merging[2].result()
 
     def _merge_left(self, merger: Executor) -> bool:
-        """Begins to merge the smallest batches of similar size, if there are any."""
+        """Starts to merge the smallest batches of similar size, if there are any."""
         sizes = [len(held.batch) for held in self._held]
         for stop in range(len(sizes), 1, -1):
             if (alike := _alike(sizes[:stop], self._fan)) >= self._fan:
@@ -174,7 +155,7 @@ class Spine:
         self._merging = (start, stop, merger.submit(merge_batches, batches))
 
     def _take_over(self) -> None:
-        """Waits for the merge under way, and puts its result in place."""
+        """Waits for the merge in progress, and installs its result."""
         assert self._merging is not None
         (start, stop, merging), self._merging = self._merging, None
         self._replace(start, stop, merging.result())
@@ -184,8 +165,8 @@ class Spine:
         self._held[start:stop] = [Held(merged)] if len(merged) else []
 
     def _due(self, fan: int) -> int:
-        """How many of the last batches are to be merged: ``fan`` or more of similar size, and those that are
-        of similar size with what comes of it. So what would be merged again at once is merged once."""
+        """How many of the last batches to merge: ``fan`` or more of similar size, plus those that are similar
+        in size to the result. So what would be merged again at once is merged in one go."""
         busy = 0 if self._merging is None else self._merging[1]
         sizes = [len(held.batch) for held in self._held[busy:]]
         due = 0
@@ -195,7 +176,7 @@ class Spine:
         return due
 
     def take_mapped(self) -> None:
-        """Goes over to the mapped batches that there are."""
+        """Switches to the mapped batches, where there are any."""
         for held in self._held:
             if held.mapped is not None:
                 held.batch, held.mapped, held.in_memory = held.mapped, None, False
@@ -210,8 +191,8 @@ class Spine:
 
 
 def _alike(sizes: Sequence[int], fan: int) -> int:
-    """How many of the last sizes are similar: less than ``fan / 2`` times that of a later one (but twice at
-    least). So what ``fan`` were merged into is of another size than they, even if rows cancelled out."""
+    """How many of the last sizes are similar: less than ``fan / 2`` times that of a later one (but at least
+    twice). So the result of merging ``fan`` batches is not similar to them, even if rows cancelled out."""
     largest = count = 0
     for size in reversed(sizes):
         if count and size >= max(2, fan // 2) * largest:

@@ -1,7 +1,7 @@
-"""Ties: which of two rows of a key comes first if the value that they are ordered by does not tell.
+"""Breaks ties: the order of two rows of a key whose sort values are equal.
 
-The other values do, from the first to the last, ascending and NULL first. A batch keeps no key for that: rows
-that differ and yet are tied are few, and their values are compared when it happens.
+The other values decide, from the first to the last, ascending and NULL first. A batch stores no key for that:
+rows that differ but tie are few, and their values are compared when it happens.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.trace.exact import exact_words
-from penstock.trace.order import Ordered, exact_rank
+from penstock.trace.comparable_words import comparable_words
+from penstock.trace.order import Ordered, dense_rank
 from penstock.trace.search import expand
 from penstock.trace.sort_key import Direction, sort_key
 from penstock.trace.sorting import order_of, same_as_before
 from penstock.zset import gather, numbers
 
-__all__ = ["settle_ties", "settled"]
+__all__ = ["break_ties", "tie_order"]
 
 Words = NDArray[np.uint64]
 Indices = NDArray[np.int64]
@@ -28,15 +28,14 @@ Numbers = NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.bool_]
 _PLAIN = Direction()
 
 
-def settled(
+def tie_order(
     by: Sequence[Numbers],
     row_lo: Words,
     others: Callable[[Indices], Sequence[pa.Array]],
 ) -> Indices:
     """The order of rows by the first of ``by``, then the second and so on, then by their other values; equal
-    rows (those with the same ``row_lo``) side by side. ``others`` gives the other values of some rows.
-
-    No number is negative. Rows are best given as a few runs that are in order already."""
+    rows (those with the same ``row_lo``) adjacent. ``others`` returns the other values of some rows. Numbers
+    are nonnegative. Works best if the rows consist of a few sorted runs."""
     perm = order_of((*by, row_lo))
     tied = same_as_before(by, perm)
     if not np.any(tied & (row_lo[perm[1:]] != row_lo[perm[:-1]])):
@@ -46,11 +45,11 @@ def settled(
     columns = others(rows)
     rank = np.zeros(len(perm), np.int64)
     if columns:
-        rank[rows] = exact_rank(sort_key([(c, _PLAIN) for c in columns], len(rows)), descending=False)
+        rank[rows] = dense_rank(sort_key([(c, _PLAIN) for c in columns], len(rows)), descending=False)
     return order_of((*by, rank, row_lo))
 
 
-def settle_ties(
+def break_ties(
     perm: Indices,
     order: Words,
     key_lo: Words,
@@ -60,18 +59,17 @@ def settle_ties(
     runs: Sequence[int],
     within: Words | None = None,
 ) -> None:
-    """Sorts the rows that share their word, in place: by value if ordered (and where that is the same, by the
-    other values), otherwise by the words ``within`` if there are any, and equal rows side by side. ``perm``
-    sorts the rows by word, and keeps what is in order already if there are ``runs``: rows from these numbers
-    on, each up to the next, are sorted."""
+    """Sorts the rows that share their word, in place: by value if ordered (then by the other values),
+    otherwise by the words ``within`` if there are any, with equal rows adjacent. ``perm`` sorts the rows by
+    word, and preserves existing order if there are ``runs``: the starts of sorted runs."""
     word = order[perm]
     rows = _mixed(word, perm, runs) if runs else _sharing(word)
     if len(rows) == 0:
         return
     candidates = perm[rows]
     if ordered and row_lo is not None:
-        exact = exact_words(gather(values[0], numbers(candidates)), descending=ordered == "descending")
-        inner = settled(
+        exact = comparable_words(gather(values[0], numbers(candidates)), descending=ordered == "descending")
+        inner = tie_order(
             [word[rows], *exact, key_lo[candidates]],
             row_lo[candidates],
             lambda some: [gather(column, numbers(candidates[some])) for column in values[1:]],
@@ -83,13 +81,13 @@ def settle_ties(
 
 
 def _sharing(word: Words) -> Indices:
-    """The rows whose word another row has too."""
+    """The rows that share their word with another row."""
     tied = word[1:] == word[:-1]
     return np.flatnonzero(np.concatenate(([False], tied)) | np.concatenate((tied, [False])))
 
 
 def _mixed(word: Words, perm: Indices, runs: Sequence[int]) -> Indices:
-    """Those of them that come from more than one run: rows of one run follow each other as they did."""
+    """Those of them that come from more than one run: rows of one run keep their order."""
     tied = word[1:] == word[:-1]
     at = np.flatnonzero(tied)
     joints: Indices = at[(perm[at + 1] != perm[at] + 1) | np.isin(perm[at + 1], runs)]

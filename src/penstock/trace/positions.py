@@ -1,10 +1,9 @@
-"""Where a row stands among the rows of its key, without reading them.
+"""The position of a row among the rows of its key, without reading them.
 
-A batch is immutable, so the running total of its weights is computed once and kept with it; how many rows
-of a key come before a place is then a difference of two numbers in each batch. The same goes for every
-other column that adds. Places are found by binary search: among the order words, then among the sort keys
-of rows that share a word. Cost: O(probes · log rows) per batch, and one pass over a batch when it is first
-asked.
+A batch is immutable, so the running total of its weights is computed once and cached with it; the number of
+rows of a key before a position is then a difference of two numbers in each batch. The same holds for every
+other additive column. Positions are found by binary search: among the order words, then among the sort keys
+of rows that share a word. Cost: O(probes · log rows) per batch, and one pass over a batch on first use.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from numpy.typing import NDArray
 
 from penstock.trace.batch import HIGH, Batch, Words, key_range
 from penstock.trace.lookup import bounds_of
-from penstock.zset import Hashes
+from penstock.zset import Hashes, gather, numbers
 
-__all__ = ["place_of", "running_total", "runs_of"]
+__all__ = ["position_of", "running_total", "runs_of"]
 
 Indices = NDArray[np.int64]
 
 
 def running_total(batch: Batch, name: Hashable, column: Callable[[Batch], Indices]) -> Indices:
-    """The sum of the entries before each row, and of all; ``column`` is asked once for each batch and
+    """The sum of the entries before each row, and of all; ``column`` is called once for each batch and
     name."""
     if name not in batch.memo:
         batch.memo[name] = np.concatenate(([0], np.cumsum(column(batch))))
@@ -35,7 +34,7 @@ def running_total(batch: Batch, name: Hashable, column: Callable[[Batch], Indice
 
 
 def runs_of(batch: Batch, keys: Hashes) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-    """First and one-past-last row of each key, and for which keys other ones are among these rows."""
+    """First and one-past-last row of each key, and which keys share these rows with other keys."""
     start, stop = bounds_of(batch, *key_range(keys))
     if len(batch) == 0:
         return start, stop, np.zeros(len(keys), bool)
@@ -45,7 +44,7 @@ def runs_of(batch: Batch, keys: Hashes) -> tuple[Indices, Indices, NDArray[np.bo
         mixed[np.minimum(last, len(batch) - 1)] != mixed[np.minimum(start, len(batch) - 1)]
     )
     foreign = (stop > start) & (batch.key_lo[np.minimum(start, len(batch) - 1)] != keys.lo)
-    # A run of one other key is no run of this one.
+    # A run that belongs entirely to another key is not a run of this one.
     return start, np.where(foreign & ~several, start, stop), several
 
 
@@ -55,7 +54,7 @@ def _changes_of_key(batch: Batch) -> Indices:
     return np.concatenate((same & (batch.key_lo[1:] != batch.key_lo[:-1]), [False])).astype(np.int64)
 
 
-def place_of(batch: Batch, words: Words, keys: pa.Array) -> Indices:
+def position_of(batch: Batch, words: Words, keys: pa.Array) -> Indices:
     """The first row of an ordered batch whose word and sort key are not below the given ones."""
     low = np.searchsorted(batch.order, words, "left")
     high = np.searchsorted(batch.order, words, "right")
@@ -63,7 +62,7 @@ def place_of(batch: Batch, words: Words, keys: pa.Array) -> Indices:
     while (open_ := low < high).any():
         middle = (low + high) // 2
         at = np.where(open_, middle, 0)
-        below = pc.less(column.take(pa.array(at)), keys).to_numpy(zero_copy_only=False)
+        below = pc.less(gather(column, numbers(at)), keys).to_numpy(zero_copy_only=False)
         low = np.where(open_ & below, middle + 1, low)
         high = np.where(open_ & ~below, middle, high)
     return low

@@ -1,7 +1,7 @@
-"""Which rows of a change can be among the first of their key at all, told by their words alone.
+"""Which rows of a change can be among the first of their key, judged by their order words alone.
 
-Of many rows of a key that come at once, few get into a limit. The others are told from them by one sort of
-one word, before anything is hashed or copied.
+If many rows of a key arrive at once, few of them are within a limit. The others are found by one sort of one
+word, before anything is hashed or copied.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from penstock.zset.kernel import INT64S, NEW_INT64S, WORDS, kernel
 
-__all__ = ["first_rows"]
+__all__ = ["first_candidates"]
 
 Words = NDArray[np.uint64]
 Indices = NDArray[np.int64]
 
 
-def first_rows(order: Words, key_lo: Words, count: int) -> Indices:
-    """The rows of each key but for those that at least ``count`` others of the key come before.
+def first_candidates(order: Words, key_lo: Words, count: int) -> Indices:
+    """The rows of each key, except those that have at least ``count`` other rows of the key before them.
 
-    Rows whose words are equal count as neither before nor behind each other."""
+    Rows with equal words count as neither before nor after each other."""
     kept = np.empty(len(order), np.int64)
     return kept[: _first_rows(order, key_lo, order.argsort(), count, kept)]
 
@@ -36,7 +36,7 @@ def _first_rows(order: Words, key_lo: Words, perm: Indices, count: int, kept: In
             alone &= key_lo[perm[stop]] == key_lo[first]
             stop += 1
         end = stop
-        if alone and stop - start > count:  # among strangers (once in four billion keys) all are kept
+        if alone and stop - start > count:  # if keys collide (once in four billion) all rows are kept
             end = start + count
             while end < stop and order[perm[end]] == order[perm[end - 1]]:
                 end += 1
