@@ -52,6 +52,7 @@ class Alone:
         return self.spines[slot].batches
 
     def stage(self, slot: int, batch: Batch) -> None:
+        assert slot < self.operator.slots, "the operator does not declare this arrangement"
         self._staged.append((slot, batch))
 
     def owns(self, key: Hashes) -> bool:

@@ -57,7 +57,7 @@ def fragment_of(program: Program, node: int) -> int:
 def test_a_node_used_twice_by_one_consumer_passes_by_handoffs() -> None:
     program = cut(circuit("", "0 0"))
     assert [fragment.nodes for fragment in program.fragments] == [(0,), (1,)]
-    assert [(edge.port, edge.handoff) for edge in program.inputs_of(1)] == [(0, True), (1, True)]
+    assert [(edge.port, edge.handoff) for edge in program.edges if edge.target == 1] == [(0, True), (1, True)]
 
 
 def test_a_chain_is_one_fragment_up_to_the_exchange() -> None:
@@ -81,7 +81,7 @@ def test_a_wide_pipeline_needs_no_more_levels_than_its_deepest_view() -> None:
 def test_an_input_from_two_levels_below_is_handed_on() -> None:
     program = cut(circuit("", "0!", "1!", "0 2"))
     assert program.level_of == (0, 1, 2, 2)
-    edge = program.inputs_of(3)[0]
+    edge = next(edge for edge in program.edges if (edge.source, edge.target) == (0, 3))
     assert edge.handoff and not edge.exchange
 
 

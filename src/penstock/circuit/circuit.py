@@ -1,20 +1,23 @@
 """A circuit: operators wired into an acyclic graph, with equal parts shared.
 
-Nodes are added bottom-up through :meth:`CircuitBuilder.add`, which returns the existing node where an
-equal operator over the same inputs is there already (hash-consing). Since plans carry column positions
-and no names, two views that compute the same thing get the same nodes, and so the same arrangements.
+Nodes are added bottom-up through :meth:`CircuitBuilder.add`, which returns the existing node if there already
+is an equal operator over the same inputs (hash-consing). Since plans contain column positions and no names,
+two views that compute the same thing get the same nodes, and so the same arrangements.
 
-A node's *fingerprint* is a digest of what it computes, all the way down to the tables. It names the
-node's arrangements on disk: state is found again after a restart, and a changed view gets new state
-instead of someone else's.
+A node's *fingerprint* is a digest of what it computes, all the way down to the tables. It names the node's
+arrangements on disk: state is found again after a restart, and a changed view gets new state instead of that
+of another one.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.circuit.operator import Operator
+from penstock.circuit.undo import shortened_on_error
 
 __all__ = ["Circuit", "CircuitBuilder", "Node"]
 
@@ -30,7 +33,7 @@ class Node:
     fingerprint: str
 
     def slot(self, index: int) -> str:
-        """The name of one of the node's arrangements, stable for ever."""
+        """The name of one of the node's arrangements, which never changes."""
         return f"{self.fingerprint}.{index}"
 
 
@@ -58,7 +61,7 @@ class Circuit:
         return seen
 
     def columns_read(self, node: int) -> frozenset[int]:
-        """The columns of a node's output that anybody looks at. What is kept counts as looked at."""
+        """The columns of a node's output that are used by a reader or stored."""
         every = frozenset(range(len(self.nodes[node].operator.schema)))
         if self.nodes[node].operator.slots:
             return every
@@ -67,10 +70,13 @@ class Circuit:
 
 
 class CircuitBuilder:
-    """Adds nodes, sharing equal ones."""
+    """Adds nodes, sharing equal ones. Existing nodes never change, so a circuit can be extended at any
+    time."""
 
     def __init__(self) -> None:
         self._nodes: list[Node] = []
+        self._insert_only: list[bool] = []
+        self._static: list[bool] = []
         self._known: dict[str, int] = {}
         self._tables: dict[str, int] = {}
         self._views: dict[str, int] = {}
@@ -89,10 +95,12 @@ class CircuitBuilder:
         if fingerprint not in self._known:
             self._known[fingerprint] = len(self._nodes)
             self._nodes.append(Node(len(self._nodes), operator, inputs, exchanged, fingerprint))
+            self._insert_only.append(operator.is_insert_only([self._insert_only[i] for i in inputs]))
+            self._static.append(all(self._static[i] for i in inputs) if inputs else operator.is_static)
         return self._known[fingerprint]
 
     def add_table(self, name: str, operator: Operator, incarnation: int = 0) -> int:
-        """Adds an input table. ``incarnation`` tells a table from those of the same name before it."""
+        """Adds an input table. ``incarnation`` distinguishes a table from earlier ones of the same name."""
         self._tables[name] = self.add(operator, incarnation=incarnation)
         return self._tables[name]
 
@@ -105,15 +113,20 @@ class CircuitBuilder:
         """The operator of a node."""
         return self._nodes[node].operator
 
-    def grows(self, node: int) -> bool:
-        """Whether a node's output never takes a row back."""
-        found = self._nodes[node]
-        return found.operator.grows([self.grows(source) for source in found.inputs])
+    def is_insert_only(self, node: int) -> bool:
+        """Whether a node's output is insert-only."""
+        return self._insert_only[node]
 
-    def stands(self, node: int) -> bool:
-        """Whether a node's output stands still, because it comes from tables alone that do."""
-        found = self._nodes[node]
-        return all(map(self.stands, found.inputs)) if found.inputs else found.operator.stands
+    def is_static(self, node: int) -> bool:
+        """Whether a node's output is static, because it depends on static tables alone."""
+        return self._static[node]
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Takes out again what was added inside if the block fails."""
+        grown = (self._nodes, self._insert_only, self._static, self._known, self._tables, self._views)
+        with shortened_on_error(*grown):
+            yield
 
     def build(self) -> Circuit:
         """The finished circuit."""

@@ -1,6 +1,6 @@
-"""What a step's operations on a keyed table come to, key by key, in push order: compiled loops.
+"""The net effect of a step's operations on a keyed table, key by key, in push order: compiled loops.
 
-Rows are numbers of pushed rows; ``perm`` sorts them by key and leaves those of one key in push order.
+Rows are numbers of pushed rows; ``perm`` sorts them by key and keeps those of one key in push order.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from penstock.zset.kernel import BOOLS, INT64S, NEW_INT64S, WORDS, kernel
+from penstock.circuit.operation import Operation
+from penstock.zset.kernel import BOOLS, INT8S, INT64S, NEW_INT64S, WORDS, kernel
 
-__all__ = ["DELETE", "INSERT", "UPSERT", "add_weights", "first_of_keys", "settle"]
+__all__ = ["add_weights", "final_rows", "first_of_keys"]
 
 Words = NDArray[np.uint64]
+Int8s = NDArray[np.int8]
 Int64s = NDArray[np.int64]
 
-# What the weight of a pushed row means for a keyed table.
-UPSERT, DELETE, INSERT = 1, -1, 2
+_DELETE, _INSERT = int(Operation.DELETE), int(Operation.INSERT)
 
 
 @kernel(types.int64(INT64S, WORDS, WORDS, NEW_INT64S))
@@ -38,26 +39,27 @@ def add_weights(probe: Int64s, row: Int64s, weights: Int64s, totals: Int64s) -> 
         totals[probe[i]] += weights[row[i]]
 
 
-@kernel(types.int64(INT64S, INT64S, INT64S, BOOLS, NEW_INT64S, NEW_INT64S))
-def settle(
-    perm: Int64s, start: Int64s, operation: Int64s, held: NDArray[np.bool_], final: Int64s, told: Int64s
+@kernel(types.int64(INT64S, INT64S, INT8S, BOOLS, NEW_INT64S, NEW_INT64S))
+def final_rows(
+    perm: Int64s, start: Int64s, operations: Int8s, held: NDArray[np.bool_], final: Int64s, outcome: Int64s
 ) -> int:
-    """Fills ``final`` with the rows that their keys end up with, in the order of the keys; returns how many.
+    """Fills ``final`` with the row that each key ends up with, in the order of the keys; returns how many.
 
-    ``told[0]`` is the number of deletes whose key was not there, ``told[1]`` the first row that was inserted
-    under a key that was (-1 if there is none). ``held`` says which keys the table holds before the step."""
+    ``outcome[0]`` is the number of deletes whose key did not exist, ``outcome[1]`` the first row that was
+    inserted under an existing key (-1 if there is none). ``held`` says which keys the table holds before the
+    step."""
     left = 0
-    told[0], told[1] = 0, -1
+    outcome[0], outcome[1] = 0, -1
     for key in range(len(start)):
         end = start[key + 1] if key + 1 < len(start) else len(perm)
         there = held[key]
         for i in range(start[key], end):
-            what = operation[perm[i]]
-            if what == INSERT and there and told[1] < 0:
-                told[1] = perm[i]
-            if what == DELETE and not there:
-                told[0] += 1
-            there = what != DELETE
+            what = operations[perm[i]]
+            if what == _INSERT and there and outcome[1] < 0:
+                outcome[1] = perm[i]
+            if what == _DELETE and not there:
+                outcome[0] += 1
+            there = what != _DELETE
         if there:
             final[left] = perm[end - 1]
             left += 1

@@ -1,8 +1,8 @@
 """The layout: which worker owns which keys.
 
-A key belongs to the shard named by the most significant bits of its hash; the layout assigns every shard
-to a worker. Batches are sorted by an order word that starts with the same bits, so a shard is one
-contiguous slice of every batch and any number of workers can open any stored state.
+A key belongs to the shard given by the most significant bits of its hash; the layout assigns every shard to a
+worker. Batches are sorted by an order word that starts with the same bits, so a shard is one contiguous slice
+of every batch and any number of workers can open any stored state.
 """
 
 from __future__ import annotations
@@ -59,10 +59,9 @@ class Layout:
             return []
         if self.workers == 1:
             return [(0, delta)]
-        assert delta.keys is not None
         perm, edges = np.empty(len(delta), np.int64), np.zeros(self.workers + 1, np.int64)
         # A shift by as many bits as a word has is not defined: a single shard is left to the mask.
-        _deal(delta.keys.hi, self._owners, min(63, 64 - self._bits), edges, perm)
+        _partition(delta.index.hi, self._owners, min(63, 64 - self._bits), edges, perm)
         return [
             (worker, delta.take(perm[start:stop]))
             for worker, (start, stop) in enumerate(pairwise(edges.tolist()))
@@ -96,15 +95,15 @@ class Layout:
 
 
 @kernel(types.void(WORDS, INT64S, types.int64, NEW_INT64S, NEW_INT64S))
-def _deal(
+def _partition(
     hi: NDArray[np.uint64],
     owners: NDArray[np.int64],
     shift: Number,
     edges: NDArray[np.int64],
     perm: NDArray[np.int64],
 ) -> None:
-    """Fills ``perm`` with the rows of worker 0, then 1, …, each in the order they came, and ``edges``, which
-    is zero, with where each worker's begin."""
+    """Fills ``perm`` with the rows of worker 0, then 1, …, each in order of arrival, and ``edges``, which is
+    initially zero, with where each worker's rows begin."""
     mask = np.uint64(len(owners) - 1)
     for i in range(len(hi)):
         edges[owners[(hi[i] >> np.uint64(shift)) & mask] + 1] += 1

@@ -1,13 +1,13 @@
-"""Which rows of two arrangements go together: what all joins have in common.
+"""Matching rows of two arrangements: the common part of all joins.
 
 The change of ``L ⋈ R`` is ``ΔL ⋈ R + L ⋈ ΔR + ΔL ⋈ ΔR`` with L and R as they were before the step. Each term
-is a lookup of one side's delta in batches sorted by key, so the cost follows the delta and its matches,
-never the size of either side. Pairs are index arrays; a column is gathered when somebody asks for it.
+is a lookup of one side's delta in batches sorted by key, so the cost follows the delta and its matches, never
+the size of either side. Pairs are index arrays; columns are gathered lazily.
 
-A pair may come several times with weights that cancel out: a row that left with one that came in the same
-step never met, and a deleted row stays in an old batch until batches merge. Evaluating a condition on such
-a pair is harmless unless it fails there. So if it fails, pairs are summed up first and it is tried again on
-those that are left, each of which exists now or did before the step.
+A pair may occur several times with weights that cancel out: a row deleted in the same step in which its match
+was inserted, or a deleted row that stays in an old batch until batches merge. Evaluating a condition on such
+a pair is harmless unless it fails. So if it fails, pairs are consolidated first and the condition is
+evaluated again on those that are left, each of which exists now or did before the step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows that go together: ``left_rows[i]`` of ``left`` with ``right_rows[i]`` of ``right``."""
+    """Matching rows: ``left_rows[i]`` of ``left`` with ``right_rows[i]`` of ``right``."""
 
     left: Batch
     left_rows: Indices
@@ -61,7 +61,7 @@ class Pairs:
 
 
 class PairColumns(Sequence[pa.Array]):
-    """The columns of pairs, left ones first, each gathered when it is first asked for."""
+    """The columns of pairs, left ones first, each gathered on first use."""
 
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
@@ -90,15 +90,16 @@ def _is_every(rows: Indices, size: int) -> bool:
 
 
 def changed_pairs(left: Arranged, right: Arranged, condition: Expr | None) -> list[Pairs]:
-    """The pairs that come or go in this step: equal keys, and ``condition`` holds (left columns first)."""
+    """The pairs that are added or removed in this step: equal keys, and ``condition`` holds (left columns
+    first)."""
     return _that_hold(lambda _: _products(left, right), condition)
 
 
 def looked_up(
     left: Batch, keys: Hashes, right: Arranged, condition: Expr | None, apart: Callable[[], Words]
 ) -> list[Pairs]:
-    """The pairs of ``left``, in any order, with all that there is on the right after this step. ``apart`` is
-    what tells rows of one key on the left apart, asked for only if the condition fails somewhere."""
+    """The pairs of ``left``, in any order, with everything on the right after this step. ``apart``
+    distinguishes rows of one key on the left; it is called only if the condition fails somewhere."""
 
     def found(to_be_summed: bool) -> Iterator[Pairs]:
         rows = replace(left, row_lo=apart()) if to_be_summed else left
@@ -109,7 +110,7 @@ def looked_up(
 
 
 def _that_hold(pairs: Callable[[bool], Iterator[Pairs]], condition: Expr | None) -> list[Pairs]:
-    """``pairs`` is told whether equal ones will be summed up."""
+    """``pairs`` is told whether equal ones will be consolidated."""
     if condition is None:
         return list(pairs(False))
     try:
@@ -119,12 +120,12 @@ def _that_hold(pairs: Callable[[bool], Iterator[Pairs]], condition: Expr | None)
 
 
 def keys_of(batch: Batch) -> Hashes:
-    """The key of each row of a batch: of ``hi``, the half that the order word keeps."""
+    """The key of each row of a batch: only the half of ``hi`` that the order word contains."""
     return Hashes(batch.order & HIGH, batch.key_lo)
 
 
 def too_many_rows() -> EvaluationError:
-    """The error of a scalar subquery that is not scalar."""
+    """The error for a scalar subquery with more than one row."""
     return EvaluationError(
         "SCALAR_SUBQUERY_TOO_MANY_ROWS", "more than one row returned by a subquery used as an expression"
     )

@@ -1,13 +1,13 @@
-"""What an operator is, and the one registry of all of them.
+"""The operator interface, and the registry of all operators.
 
-An operator is a frozen description (its parameters) with one method, ``step``: deltas in, delta out.
-It owns no mutable state. What it must remember lies in *arrangements* (spines of batches) that the
-worker keeps for it: ``step`` reads them as they were before the step and stages what to add, and only
-when the whole step is accepted on every worker does the worker add it. So a step that fails anywhere
-leaves nothing behind, and the same operator runs unchanged in a resident worker or in a Spark stage.
+An operator is a frozen description (its parameters) with one method, ``step``: deltas in, delta out. It owns
+no mutable state. Its state is in *arrangements* (spines of batches) that the worker keeps for it: ``step``
+reads them as they were before the step and stages additions, and only when the whole step is accepted on
+every worker does the worker add them. So a step that fails anywhere leaves no trace, and the same operator
+runs unchanged in a resident worker or in a Spark stage.
 
-The registry declares each operator as data: its name, how it is incremental, and what it keeps. The
-planner, ``explain``, the documentation and the tests read it.
+The registry declares each operator as data: its name, how it is incremental, and what it keeps. The planner,
+``explain``, the documentation and the tests read it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WordsOf = Callable[[Sequence[pa.Array], int, HashSeed], KeyWords]
 
 
 class Incremental(Enum):
-    """How an operator follows its input's changes."""
+    """How an operator derives its output change from its input changes."""
 
     SOURCE = "source"
     LINEAR = "linear"  # the change of the output is the operator applied to the change of the input
@@ -47,14 +47,15 @@ class State(Protocol):
 
     seed: HashSeed
     opening: bool
-    """True in the step that fills new arrangements from the current tables: everything before is empty."""
+    """True in the step that fills new arrangements: everything before is empty, and the inputs bring all
+    there is. What an operator stages for an arrangement that exists already is dropped."""
 
     def before(self, slot: int) -> Sequence[Batch]:
         """The batches of arrangement ``slot`` as they were before this step."""
         ...
 
     def stored(self, slot: int) -> Sequence[Batch]:
-        """The batches of arrangement ``slot`` even in an opening step (only tables need this)."""
+        """The batches of arrangement ``slot`` even in an opening step (only new tables ask)."""
         ...
 
     def stage(self, slot: int, batch: Batch) -> None:
@@ -85,7 +86,8 @@ class Operator(ABC):
     def run(self, inputs: Sequence[Flow], state: State) -> Flow:
         """Runs one step, and if an expression fails, once more without the rows that cancel out.
 
-        A delta may hold rows that never were: a join of two rows, one of which left as the other came."""
+        A delta may hold rows that never existed: a join of two rows, one of which was deleted as the other
+        was inserted."""
         try:
             return self.step(inputs, state)
         except EvaluationError:
@@ -96,7 +98,7 @@ class Operator(ABC):
 
     @cached_property
     def nothing(self) -> Delta:
-        """No change, made once: most operators have none in a small step."""
+        """An empty change, built once: most operators have one in a small step."""
         return Delta.empty(self.schema)
 
     def idle(self, state: State) -> Flow:
@@ -105,22 +107,33 @@ class Operator(ABC):
 
     @property
     def opens(self) -> bool:
-        """Whether an opening step makes the operator say something even if no input does."""
+        """Whether the operator emits something in a backfill step even if no input does."""
         return False
 
-    def grows(self, inputs: Sequence[bool]) -> bool:
-        """Whether the output never takes a row back; ``inputs`` says it of each input. An operator that turns
-        additions into additions hands it on."""
+    @property
+    def readable(self) -> bool:
+        """Whether arrangement 0 holds the output of all steps so far, so that what is new can be filled from
+        it and the operator need not run: see :meth:`contents`."""
+        return False
+
+    def contents(self, stored: Sequence[Batch]) -> Flow:
+        """For a readable operator: the sum of its output so far as one change, from the batches of
+        arrangement 0."""
+        raise NotImplementedError(f"{self.info.name} does not keep its output")
+
+    def is_insert_only(self, inputs: Sequence[bool]) -> bool:
+        """Whether the output is insert-only; ``inputs`` says the same of each input. An operator that turns
+        insertions into insertions passes it on."""
         return self.info.incremental in (Incremental.LINEAR, Incremental.BILINEAR) and all(inputs)
 
     @property
-    def stands(self) -> bool:
-        """Whether the output of a source does not change once rows of others have been joined with it."""
+    def is_static(self) -> bool:
+        """Whether the output of a source is frozen once rows of others have been joined with it."""
         return False
 
     @property
     def reads(self) -> frozenset[int] | None:
-        """The columns of its one input that the operator looks at; None: all."""
+        """The columns of its one input that the operator uses; None: all."""
         return None
 
     @property
@@ -136,13 +149,13 @@ class Operator(ABC):
 
     @property
     def slots(self) -> int:
-        """How many arrangements the operator keeps."""
-        return 0
+        """How many arrangements the operator keeps: one if the registry says that it keeps something."""
+        return 1 if self.info.state else 0
 
     @property
     def words(self) -> WordsOf | None:
-        """How the words of rows in the operator's one arrangement are computed from their values, so that
-        they need not be stored; None if the values do not tell."""
+        """How the order words of rows in the operator's one arrangement are computed from their values, so
+        that they need not be stored; None if that is not possible."""
         return None
 
     def describe(self) -> str:
@@ -162,7 +175,7 @@ class OperatorInfo:
     name: str
     incremental: Incremental
     state: str
-    """What the operator keeps, in words; empty if nothing."""
+    """What the operator keeps, in words; empty if nothing, and then it has no arrangement."""
 
 
 REGISTRY: dict[str, type[Operator]] = {}

@@ -1,10 +1,10 @@
 """Rows in the order of a query: what top-k and window operators keep.
 
 An arrangement of rows by key, and within a key by sort keys; ties are broken by the values of all columns,
-from the first to the last (ascending, NULL first), so that the order is total and depends on nothing but
-the rows. The first value of a batch is the sort key (:mod:`penstock.trace.sort_key`), the others are the
-row's columns. The sort key is that of the whole row where rows are searched by it, and otherwise of the ORDER
-BY alone, which is shorter: ties are then settled where they occur.
+from the first to the last (ascending, NULL first), so that the order is total and depends only on the rows.
+The first value of a batch is the sort key (:mod:`penstock.trace.sort_key`), the others are the row's columns.
+The sort key is that of the whole row where rows are searched by it, and otherwise of the ORDER BY alone,
+which is shorter: ties are then broken where they occur.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ class OrderBy:
         """Without the column."""
         return Direction(self.descending, self.nulls_first)
 
-    def __str__(self) -> str:
+    def text(self, names: Sequence[str]) -> str:
+        """As in a query; ``names`` are those of the row's columns."""
         default = self.nulls_first != self.descending
         nulls = "" if default else f" nulls {'first' if self.nulls_first else 'last'}"
-        return f"#{self.ordinal}{' desc' if self.descending else ''}{nulls}"
+        return f"{names[self.ordinal]}{' desc' if self.descending else ''}{nulls}"
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,12 @@ class Ordering:
     items: tuple[OrderBy, ...]
 
     def key(self, columns: Sequence[pa.Array], length: int) -> pa.Array:
-        """The part of the sort key that the ORDER BY decides: equal for peers."""
+        """The part of the sort key that belongs to the ORDER BY: equal for peers."""
         return sort_key([(columns[item.ordinal], item.direction) for item in self.items], length)
 
     def batch(self, delta: Delta, apart: Hashes, *, whole: bool) -> Batch:
-        """The change, indexed by key, as a batch of the arrangement, with what tells its rows ``apart``. The
+        """The change, indexed by key, as a batch of the arrangement; ``apart`` distinguishes its rows. The
         sort key is that of the ``whole`` row or of the ORDER BY alone."""
-        assert delta.keys is not None
         columns, length = delta.zset.columns, len(delta)
         key = self.key(columns, length)
         if whole:
@@ -69,12 +69,11 @@ class Ordering:
             rest = sort_key([(column, _PLAIN) for i, column in enumerate(columns) if i not in given], length)
             key = joined([key, rest], length)
         words, values = self.words(delta), (key, *columns)
-        return build_batch(words, delta.keys.lo, apart.lo, delta.zset.weights, values, ordered="ascending")
+        return build_batch(words, delta.index.lo, apart.lo, delta.zset.weights, values, ordered="ascending")
 
     def words(self, delta: Delta) -> Words:
         """The rows' order words."""
-        assert delta.keys is not None
-        return (delta.keys.hi & HIGH) | self.image(delta.zset.columns, len(delta))
+        return (delta.index.hi & HIGH) | self.image(delta.zset.columns, len(delta))
 
     def image(self, columns: Sequence[pa.Array], length: int) -> Words:
         """The low half of the rows' order words."""
@@ -82,8 +81,9 @@ class Ordering:
             return image_of(columns[self.items[0].ordinal], self.items[0].direction)
         return image_of(columns[0], _PLAIN) if columns else np.zeros(length, np.uint64)
 
-    def __str__(self) -> str:
-        return ", ".join(map(str, self.items)) or "all columns"
+    def text(self, names: Sequence[str]) -> str:
+        """As in a query; ``names`` are those of the row's columns."""
+        return ", ".join(item.text(names) for item in self.items) or "all columns"
 
 
 def distinct_keys(keys: Hashes) -> Hashes:

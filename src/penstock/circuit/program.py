@@ -1,14 +1,14 @@
 """The program that workers run: the circuit cut into fragments and levels.
 
-The circuit is cut at every exchange. A node's *level* is the number of exchanges on the longest path to
-it, so all nodes of a level can run once the level before has been exchanged, and a step makes as many
-exchanges as its deepest view needs, however many views there are. Where only some tables change, a level at
-the end of which nobody can have anything to send needs no exchange.
+The circuit is cut at every exchange. A node's *level* is the number of exchanges on the longest path to it,
+so all nodes of a level can run once the level before has been exchanged, and a step makes as many exchanges
+as its deepest view needs, however many views there are. If only some tables change, a level after which no
+worker can have anything to send needs no exchange.
 
-Inside a level the nodes are grouped into *fragments*: subgraphs that are in-out trees, meaning that all
-paths from an input of the fragment to an output run through one central node. A fragment runs as one
-function that passes deltas from operator to operator; between fragments, and across levels, there are
-handoffs. Cutting is greedy in topological order and is checked afterwards.
+Inside a level the nodes are grouped into *fragments*: subgraphs that are in-out trees, meaning that all paths
+from an input of the fragment to an output run through one central node. A fragment runs as one function that
+passes deltas from operator to operator; between fragments, and across levels, there are handoffs. Cutting is
+greedy in topological order and is checked afterwards.
 """
 
 from __future__ import annotations
@@ -57,20 +57,12 @@ class Program:
     edges: tuple[Edge, ...]
 
     def fragments_at(self, level: int) -> list[Fragment]:
-        """The fragments of a level, in an order in which each comes after those that feed it."""
+        """The fragments of a level, in topological order."""
         return [fragment for fragment in self.fragments if fragment.level == level]
 
-    def inputs_of(self, node: int) -> list[Edge]:
-        """The edges into a node, by port."""
-        return sorted((edge for edge in self.edges if edge.target == node), key=lambda edge: edge.port)
-
-    def outputs_of(self, node: int) -> list[Edge]:
-        """The edges out of a node."""
-        return [edge for edge in self.edges if edge.source == node]
-
     def exchanging(self, touched: Iterable[int]) -> frozenset[int]:
-        """The levels at whose end workers may have something for each other, in a step in which only the
-        nodes ``touched`` (tables, that is) have input."""
+        """The levels after which workers may have something to exchange, in a step in which only the nodes
+        ``touched`` (tables) have input."""
         reached = set(touched)
         for node in self.circuit.nodes:  # in topological order
             if not reached.isdisjoint(node.inputs):
@@ -118,9 +110,9 @@ def _levels(circuit: Circuit) -> list[int]:
 def _fragments(circuit: Circuit, level_of: list[int]) -> list[int]:
     """Assigns each node to a fragment, named by its first node.
 
-    A node joins the fragments of its inputs (those of its own level, over edges that are not exchanges)
-    as long as the union stays an in-out tree and the graph of fragments stays acyclic; otherwise it starts
-    a fragment of its own.
+    A node joins the fragments of its inputs (those of its own level, over edges that are not exchanges) as
+    long as the union stays an in-out tree and the graph of fragments stays acyclic; otherwise it starts a new
+    fragment.
     """
     fragment_of: list[int] = []
     members: dict[int, list[int]] = {}
@@ -142,7 +134,7 @@ def _fragments(circuit: Circuit, level_of: list[int]) -> list[int]:
 
 
 def _feeding_first(circuit: Circuit, fragment_of: list[int]) -> list[int]:
-    """The fragments, each after those that feed it."""
+    """The fragments in topological order."""
     graph: TopologicalSorter[int] = TopologicalSorter()
     for node in circuit.nodes:
         home = fragment_of[node.id]
@@ -153,7 +145,8 @@ def _feeding_first(circuit: Circuit, fragment_of: list[int]) -> list[int]:
 def _makes_cycle(
     circuit: Circuit, level_of: list[int], fragment_of: list[int], members: dict[int, list[int]], node: Node
 ) -> bool:
-    """Whether merging the fragments next to ``node`` with it lets a path leave the union and come back.
+    """Whether merging the fragments next to ``node`` with it creates a cycle, that is, a path that leaves the
+    union and comes back.
 
     A path goes from fragment to fragment (one that enters a fragment anywhere leaves it anywhere, since it
     runs as a whole) and never down a level, so only the fragments of this level can be on one.
@@ -188,36 +181,42 @@ def _near(level_of: list[int], fragment_of: list[int], node: Node) -> set[int]:
 
 
 def is_in_out_tree(circuit: Circuit, nodes: list[int]) -> bool:
-    """Whether the subgraph is a tree with one node on every path from a source to a sink of it."""
+    """Whether the subgraph is a tree with one node on every path from a source to a sink of it.
+
+    Only one node needs to be tried as that centre: the last one at which paths meet. Below a centre nothing
+    meets, so it is that node or one further down, and then every node between them is a centre too. Where
+    paths never meet it is the one source. Costs one visit per node.
+    """
     inside = set(nodes)
-    edges = [(s, n) for n in nodes for s in circuit.nodes[n].inputs if s in inside]
-    if len(edges) != len(nodes) - 1:
+    incoming: dict[int, list[int]] = {n: [s for s in circuit.nodes[n].inputs if s in inside] for n in nodes}
+    outgoing: dict[int, list[int]] = {n: [] for n in nodes}
+    for node, sources in incoming.items():
+        for source in sources:
+            outgoing[source].append(node)
+    if sum(map(len, incoming.values())) != len(nodes) - 1:
         return False
-    incoming = {n: [s for s, t in edges if t == n] for n in nodes}
-    outgoing = {n: [t for s, t in edges if s == n] for n in nodes}
-    return any(
-        _covers(root, incoming, lambda n: len(outgoing[n]) == 1)
-        + _covers(root, outgoing, lambda n: len(incoming[n]) == 1)
-        - 1
-        == len(nodes)
-        for root in nodes
-    )
+    meeting = [n for n in nodes if len(incoming[n]) > 1]
+    centre = max(meeting) if meeting else min(nodes)  # nodes are numbered in topological order
+    above = _hanging(centre, incoming, lambda n: len(outgoing[n]) == 1)
+    below = _hanging(centre, outgoing, lambda n: len(incoming[n]) == 1)
+    return above is not None and below is not None and above + below - 1 == len(nodes)
 
 
-def _covers(root: int, neighbours: dict[int, list[int]], narrow: Callable[[int], bool]) -> int:
-    """How many nodes hang on the root in one direction, each (but the root) with one edge towards it."""
+def _hanging(root: int, neighbours: dict[int, list[int]], narrow: Callable[[int], bool]) -> int | None:
+    """How many nodes are reachable from the root in one direction, including itself; None if one of them has
+    more than one edge towards it."""
     count, stack = 0, [root]
     while stack:
         node = stack.pop()
         if node != root and not narrow(node):
-            return -(10**9)
+            return None
         count += 1
         stack.extend(neighbours[node])
     return count
 
 
 def _check(program: Program) -> None:
-    """What the runtime relies on: in-out trees, and fragments that can run one after the other."""
+    """Checks what the runtime relies on: in-out trees, and fragments that can run one after the other."""
     done: set[int] = set()
     for fragment in program.fragments:
         if not is_in_out_tree(program.circuit, list(fragment.nodes)):

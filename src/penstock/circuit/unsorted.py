@@ -1,7 +1,7 @@
-"""Rows that come and never go: nothing has to be found again, so they are kept as they come.
+"""Batches of insert-only rows: no row has to be found again, so they are stored in order of arrival.
 
-Such rows need no identity: no hashing, and where nobody looks them up no sorting. Each batch has words of its
-own, random starts and then counting, so that rows of different batches never look equal.
+Such rows need no identity: no hashing, and if nothing looks them up no sorting. Each batch has its own words,
+counted up from random starts, so that rows of different batches are never equal.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from penstock.trace import Batch
 from penstock.zset import Hashes, ZSet
 
-__all__ = ["FAN", "as_they_come", "own_numbers"]
+__all__ = ["FAN", "arrival_batch", "unique_words"]
 
 FAN = 64
-"""Batches of similar size that are put together at once: nobody searches them."""
+"""How many batches of similar size are merged at once: no step searches them."""
 
 
-def as_they_come(zset: ZSet) -> Batch:
+def arrival_batch(zset: ZSet) -> Batch:
     """The rows as a batch, in their own order."""
     size = len(zset)
     first, lane = np.uint64(secrets.randbits(63)), np.uint64(secrets.randbits(64))
@@ -27,7 +27,7 @@ def as_they_come(zset: ZSet) -> Batch:
     return Batch(order, np.full(size, lane), None, zset.weights, zset.columns)
 
 
-def own_numbers(size: int) -> Hashes:
-    """For each row two words in the place of its hash, which no other row has."""
+def unique_words(size: int) -> Hashes:
+    """Two unique words for each row, in place of its hash."""
     count = np.arange(size, dtype=np.uint64)
     return Hashes(*(np.uint64(secrets.randbits(64)) + count for _ in range(2)))

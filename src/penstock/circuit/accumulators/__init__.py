@@ -1,9 +1,10 @@
-"""The aggregate functions: what each keeps of a group and how its answer is read, one kind per file.
+"""The aggregate functions: what each keeps per group and how its result is computed, one kind per file.
 
-A *linear* function is made of totals, numbers that add: a step costs what changed. A *first* one is read off
-the first of a group's values in order. A *grouped* one looks at all values of the groups a step touches.
+A *linear* function is computed from totals, numbers that add: a step costs what changed. A *first* one needs
+only the first of a group's values in order. A *grouped* one reads all values of the groups a step touches.
 """
 
+from penstock.circuit.accumulators.approximate_count import ApproximateCount, Bias
 from penstock.circuit.accumulators.average import Average
 from penstock.circuit.accumulators.base import Grouped, GroupRows, Linear, Sums
 from penstock.circuit.accumulators.bits import BitFunction
@@ -23,8 +24,10 @@ __all__ = [
     "MOMENTS",
     "PAIRS",
     "AllOrAny",
+    "ApproximateCount",
     "ApproximatePercentile",
     "Average",
+    "Bias",
     "BitFunction",
     "Collect",
     "Count",

@@ -1,8 +1,8 @@
-"""What an aggregate function is to the operator: how it reads its answers off what a feed keeps.
+"""The interface of aggregate functions: how a result is computed from what a feed keeps.
 
 Three kinds, by what they need of a group: a *linear* function needs totals (numbers that add), a *first* one
 the first of the group's values in order (:class:`~penstock.circuit.accumulators.extremum.First`), a *grouped*
-one all values. Which feed keeps what is explained in :mod:`penstock.circuit.feeds`.
+one all values. :mod:`penstock.circuit.feeds` explains which feed keeps what.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""COLLECT_LIST, COLLECT_SET, LISTAGG, and MIN_BY/MAX_BY of several values: a group's values side by side.
+"""COLLECT_LIST, COLLECT_SET, LISTAGG, and MIN_BY/MAX_BY of several values: a group's values as a list.
 
-Where the query gives no order, Spark's is that of arrival; here it is that of the values, so that the answer
-depends on nothing but the rows.
+Where the query gives no order, Spark uses that of arrival; here it is that of the values, so that the result
+depends only on the rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.circuit.accumulators.base import Grouped, GroupRows
 from penstock.expr.types import to_arrow
+from penstock.zset import gather, list_column, piecewise
 
 __all__ = ["Collect", "JoinText", "TopValues"]
 
@@ -44,8 +45,9 @@ class JoinText(Grouped):
     def result(self, rows: GroupRows) -> pa.Array:
         kind = to_arrow(self.data_type)
         parts = lists(rows, np.ones_like(rows.weights) if self.distinct else rows.weights, pa.list_(kind))
-        joined = pc.binary_join(parts, pa.scalar(self.delimiter, kind))
-        return joined.take(pa.array(np.arange(rows.groups), mask=rows.sizes == 0))
+        delimiter = pa.scalar(self.delimiter, kind)
+        joined = piecewise(lambda texts: pc.binary_join(texts, delimiter), parts)
+        return gather(joined, pa.array(np.arange(rows.groups), mask=rows.sizes == 0))
 
     def __str__(self) -> str:
         return f"listagg({self.delimiter!r})"
@@ -65,7 +67,7 @@ class TopValues(Grouped):
         offset = starts - np.repeat(starts[(np.cumsum(sizes) - sizes)[sizes > 0]], sizes[sizes > 0])
         taken = np.clip(self.count - offset, 0, rows.weights)
         found = lists(rows, taken, to_arrow(self.data_type))
-        return found.take(pa.array(np.arange(rows.groups), mask=sizes == 0))
+        return gather(found, pa.array(np.arange(rows.groups), mask=sizes == 0))
 
     def __str__(self) -> str:
         return f"first {self.count}"
@@ -75,8 +77,8 @@ def lists(rows: GroupRows, times: NDArray[np.int64], kind: pa.DataType) -> pa.Ar
     """For each group an array of its first column, each value as often as ``times`` says."""
     lengths = np.zeros(rows.groups, np.int64)
     np.add.at(lengths, rows.group, times)
-    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
     values = rows.values[0]
     if len(times) and not (times == 1).all():
-        values = values.take(pa.array(np.repeat(np.arange(len(times)), times)))
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind)
+        values = gather(values, pa.array(np.repeat(np.arange(len(times)), times)))
+    return list_column(offsets, values, kind)

@@ -1,4 +1,4 @@
-"""What is read off the first value of a group in order: MIN, MAX, MIN_BY and MAX_BY."""
+"""Functions of the first value of a group in order: MIN, MAX, MIN_BY and MAX_BY."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class First(ABC):
 
     @abstractmethod
     def keyed(self, values: tuple[pa.Array, ...]) -> pa.Array:
-        """What is put in order, from the columns of the feed."""
+        """The sort value, from the columns of the feed."""
 
     @abstractmethod
     def result(self, first: pa.Array) -> pa.Array:
-        """The answer, from the first of what was put in order; NULL where there is none."""
+        """The result, from the first sort value; NULL if there is none."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Extremum(First):
 
 @dataclass(frozen=True)
 class ExtremumBy(First):
-    """The value (second column) beside the smallest or largest ordering (first column, not NULL).
+    """The value (second column) of the row with the smallest or largest ordering (first column, not NULL).
 
-    Of several values beside the same ordering Spark takes any; here it is the smallest of them (for MIN_BY;
-    the largest for MAX_BY), so the answer depends on nothing but the rows.
+    If several rows have the same ordering Spark takes any; here it is the smallest of their values (for
+    MIN_BY; the largest for MAX_BY), so the result depends only on the rows.
     """
 
     def keyed(self, values: tuple[pa.Array, ...]) -> pa.Array:

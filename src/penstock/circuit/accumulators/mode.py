@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from penstock.circuit.accumulators.base import Grouped, GroupRows
 from penstock.expr.types import to_arrow
+from penstock.zset import gather
 
 __all__ = ["Mode"]
 
@@ -33,7 +34,7 @@ class Mode(Grouped):
             chosen = np.minimum.reduceat(np.where(rows.weights == most, position, len(position)), starts)
         place = np.zeros(rows.groups, np.int64)
         place[present] = chosen
-        return rows.values[0].take(pa.array(place, mask=~present))
+        return gather(rows.values[0], pa.array(place, mask=~present))
 
     def __str__(self) -> str:
         return "mode"

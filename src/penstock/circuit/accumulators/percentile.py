@@ -18,6 +18,7 @@ from penstock.errors import EvaluationError
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Call, Column
 from penstock.expr.types import to_arrow
+from penstock.zset import gather, list_column
 
 __all__ = ["ApproximatePercentile", "DiscretePercentile", "Percentile"]
 
@@ -95,7 +96,7 @@ class Percentile(Grouped):
             values = pa.array(flat, element)
         else:
             whole = np.where(np.repeat(valid, len(answers)), flat, 0.0).astype(np.int64)
-            unit = pa.int64() if pa.types.is_duration(element) else element
+            unit = pa.int64() if _is_count(element) else element
             values = pa.array(whole).cast(unit).cast(element)
         return _arrays(values, valid, target, len(answers))
 
@@ -135,7 +136,7 @@ class ApproximatePercentile(Grouped):
         if len(ranked.values) == 0 or not self.percentages:
             return pa.nulls(rows.groups, target)
         chosen = np.stack([ranked.at(self._position(ranked.total, p)) for p in self.percentages])
-        values = ranked.values.take(pa.array(chosen.T.reshape(-1)))
+        values = gather(ranked.values, pa.array(chosen.T.reshape(-1)))
         return _arrays(values, ranked.total > 0, target, len(chosen))
 
     def _position(self, total: Positions, percentage: float) -> Positions:
@@ -152,15 +153,19 @@ class ApproximatePercentile(Grouped):
 def _arrays(values: pa.Array, valid: NDArray[np.bool_], target: pa.DataType, width: int) -> pa.Array:
     """``width`` values for each group as an array each, or by themselves; NULL where not ``valid``."""
     if pa.types.is_list(target):
-        offsets = pa.array(np.arange(len(valid) + 1, dtype=np.int32) * width)
-        values = pa.ListArray.from_arrays(offsets, values, type=target)
+        values = list_column(np.arange(len(valid) + 1) * width, values, target)
     if valid.all():
         return values
-    return values.take(pa.array(np.arange(len(valid)), mask=~valid))
+    return gather(values, pa.array(np.arange(len(valid)), mask=~valid))
+
+
+def _is_count(kind: pa.DataType) -> bool:
+    """Whether values are numbers of a unit of time, which Arrow casts to integers alone."""
+    return bool(pa.types.is_duration(kind) or pa.types.is_time64(kind))
 
 
 def _as_doubles(values: pa.Array) -> NDArray[np.float64]:
-    if pa.types.is_duration(values.type):
+    if _is_count(values.type):
         values = values.cast(pa.int64())
     elif pa.types.is_decimal(values.type):
         # Arrow's own cast is off by a bit now and then (3.01); the one of expressions is Spark's.

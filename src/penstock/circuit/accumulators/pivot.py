@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.circuit.accumulators.base import Grouped, GroupRows
 from penstock.expr.types import to_arrow
-from penstock.zset import HashSeed, hash_columns
+from penstock.zset import HashSeed, concat, gather, hash_columns, list_column
 
 __all__ = ["Pivot"]
 
@@ -25,7 +25,7 @@ class Pivot(Grouped):
 
     def result(self, rows: GroupRows) -> pa.Array:
         column, values = rows.values
-        keys = pa.concat_arrays([column, pa.array(list(self.wanted), column.type)])
+        keys = concat([column, pa.array(list(self.wanted), column.type)])
         hashes = hash_columns(
             [keys], len(keys), HashSeed(0, 0)
         )  # NULL equals NULL, structs compare as a whole
@@ -37,9 +37,9 @@ class Pivot(Grouped):
             )
             place[rows.group[same], position] = np.flatnonzero(same)
         flat = place.reshape(-1)
-        chosen = values.take(pa.array(np.maximum(flat, 0), mask=flat < 0))
-        offsets = pa.array(np.arange(rows.groups + 1, dtype=np.int32) * len(self.wanted))
-        return pa.ListArray.from_arrays(offsets, chosen, type=to_arrow(self.data_type))
+        chosen = gather(values, pa.array(np.maximum(flat, 0), mask=flat < 0))
+        offsets = np.arange(rows.groups + 1) * len(self.wanted)
+        return list_column(offsets, chosen, to_arrow(self.data_type))
 
     def __str__(self) -> str:
         return f"pivot({', '.join(map(str, self.wanted))})"

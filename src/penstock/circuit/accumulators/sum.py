@@ -1,7 +1,7 @@
 """SUM, exact for every numeric type and for intervals.
 
-The answer is rounded (double) or checked for overflow (the others) once, at the end: a total that fits is the
-answer even where adding one row after the other would have left the type on the way.
+The result is rounded (double) or checked for overflow (the others) once, at the end: a total that fits is the
+result even if adding row by row would have overflowed in between.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a feed is."""
+"""The interface of a feed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Answers:
 
 
 class Feed(ABC):
-    """One input of an aggregate: the arrangement it is kept in and the functions read off it."""
+    """One input of an aggregate: its arrangement, and the functions computed from it."""
 
     @abstractmethod
     def batch(self, delta: Delta, seed: HashSeed) -> Batch:
@@ -43,5 +43,5 @@ class Feed(ABC):
 
 
 def one_zero(column: pa.Array) -> pa.Array:
-    """The column with 0.0 for -0.0: they are one value, and which spelling came first must not show."""
+    """The column with 0.0 for -0.0: they are one value, and which one came first must not be visible."""
     return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column

@@ -1,8 +1,8 @@
-"""Values by group, for functions that look at all of them.
+"""Values by group, for functions that need all of them.
 
-A step reads the rows of the groups it touches, once for all functions and for both answers: a row's weight
-before the step and after it stand side by side. Rows are sorted once, by group and then in the feed's order;
-ties are broken by the remaining columns, so nothing depends on arrival. Cost: the touched groups, n log n.
+A step reads the rows of the groups it touches, once for all functions and for both results: each row has its
+weight before and after the step. Rows are sorted once, by group and then in the feed's order; ties are broken
+by the remaining columns, so nothing depends on arrival. Cost: the touched groups, n log n.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from penstock.circuit.accumulators import Grouped, GroupRows
 from penstock.circuit.delta import Delta
 from penstock.circuit.feeds.base import Answers, Feed, one_zero
 from penstock.trace import Batch, build_batch, lookup_rows, order_words
-from penstock.trace.order import exact_rank
-from penstock.zset import Hashes, HashSeed, hash_columns
+from penstock.trace.order import dense_rank
+from penstock.zset import Hashes, HashSeed, concat, fitted, gather, hash_columns, numbers
 
 __all__ = ["GroupFeed", "Order"]
 
@@ -35,18 +35,17 @@ class Order:
 
 @dataclass(frozen=True)
 class GroupFeed(Feed):
-    """Fed the last ``width`` columns of its input."""
+    """Receives the last ``width`` columns of its input."""
 
     width: int
     order: tuple[Order, ...]
     functions: tuple[Grouped, ...]
 
     def batch(self, delta: Delta, seed: HashSeed) -> Batch:
-        assert delta.keys is not None
         values = [one_zero(column) for column in delta.zset.columns[-self.width :]]
         row = hash_columns(values, len(delta), seed)
-        order = order_words(delta.keys, row)
-        return build_batch(order, delta.keys.lo, row.lo, delta.zset.weights, values)
+        order = order_words(delta.index, row)
+        return build_batch(order, delta.index.lo, row.lo, delta.zset.weights, values)
 
     def answers(self, before: Sequence[Batch], batch: Batch, groups: Hashes) -> Answers:
         found = _found(before, batch, groups)
@@ -83,12 +82,12 @@ class _Rows:
     values: tuple[pa.Array, ...]
 
     def take(self, rows: NDArray[np.int64]) -> _Rows:
-        indices = pa.array(rows)
+        indices = numbers(rows)
         return _Rows(
             self.group[rows],
             self.old[rows],
             self.new[rows],
-            tuple(column.take(indices) for column in self.values),
+            tuple(gather(column, indices) for column in self.values),
         )
 
     def having(self, weights: NDArray[np.int64], groups: int) -> GroupRows:
@@ -97,7 +96,7 @@ class _Rows:
         if there.all():
             return GroupRows(groups, self.group, weights, self.values)
         mask = pa.array(there)
-        values = tuple(column.filter(mask) for column in self.values)
+        values = tuple(fitted(column.filter(mask)) for column in self.values)
         return GroupRows(groups, self.group[there], weights[there], values)
 
 
@@ -115,9 +114,9 @@ def _found(before: Sequence[Batch], batch: Batch, groups: Hashes) -> _Rows | Non
     fresh = np.concatenate([np.full(len(match.row), match.batch is batch) for match in matches])
     old = np.where(fresh, 0, new)
     columns = zip(
-        *([column.take(pa.array(m.row)) for column in m.batch.values] for m in matches), strict=True
+        *([gather(column, numbers(m.row)) for column in m.batch.values] for m in matches), strict=True
     )
-    rows = _Rows(group, old, new, tuple(pa.concat_arrays(chunks) for chunks in columns))
+    rows = _Rows(group, old, new, tuple(concat(chunks) for chunks in columns))
     perm = np.lexsort((identity, word, group))
     same = (
         (group[perm[1:]] == group[perm[:-1]])
@@ -137,7 +136,7 @@ def _columns(before: Sequence[Batch], batch: Batch) -> tuple[pa.Array, ...]:
 
 
 def _rank(values: pa.Array, order: Order) -> NDArray[np.int64]:
-    rank = exact_rank(values, descending=order.descending)
+    rank = dense_rank(values, descending=order.descending)
     if values.null_count and order.nulls_first == order.descending:
         # NULL is the lowest value, first going up and last going down, unless the query says otherwise.
         null = values.is_null().to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""Values per group in order, of which only the first is wanted."""
+"""Values per group in order, of which only the first is needed."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from penstock.expr.types import to_arrow
 from penstock.trace import Batch, build_batch, lookup_first
 from penstock.trace.batch import HIGH
 from penstock.trace.order import Ordered, order_image
-from penstock.zset import Hashes, HashSeed, hash_columns
+from penstock.zset import Hashes, HashSeed, gather, hash_columns
 
 __all__ = ["OrderedFeed"]
 
 
 @dataclass(frozen=True)
 class OrderedFeed(Feed):
-    """Fed the last ``len(function.args)`` columns of its input; that which is ordered by is not NULL."""
+    """Receives the last ``len(function.args)`` columns of its input; the column to order by is not NULL."""
 
     function: First
 
     def batch(self, delta: Delta, seed: HashSeed) -> Batch:
-        assert delta.keys is not None
         width = len(self.function.args)
         value = self.function.keyed(tuple(one_zero(column) for column in delta.zset.columns[-width:]))
-        order = (delta.keys.hi & HIGH) | order_image(value, descending=self.function.descending)
+        order = (delta.index.hi & HIGH) | order_image(value, descending=self.function.descending)
         row = hash_columns([value], len(value), seed)
         direction: Ordered = "descending" if self.function.descending else "ascending"
-        return build_batch(order, delta.keys.lo, row.lo, delta.zset.weights, (value,), ordered=direction)
+        return build_batch(order, delta.index.lo, row.lo, delta.zset.weights, (value,), ordered=direction)
 
     def answers(self, before: Sequence[Batch], batch: Batch, groups: Hashes) -> Answers:
         old = [self._first(before, groups)]
@@ -47,7 +46,7 @@ class OrderedFeed(Feed):
         missing = np.ones(len(groups), bool)
         place[probe] = np.arange(len(probe))
         missing[probe] = False
-        return self.function.result(values.take(pa.array(place, mask=missing)))
+        return self.function.result(gather(values, pa.array(place, mask=missing)))
 
     def __str__(self) -> str:
         return str(self.function)

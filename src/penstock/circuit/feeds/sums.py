@@ -38,13 +38,12 @@ class SumsFeed(Feed):
 
     def batch(self, delta: Delta, seed: HashSeed) -> Batch:
         """The change, with the groups' key columns beside it."""
-        assert delta.keys is not None
         return build_batch(
-            delta.keys.hi, delta.keys.lo, None, delta.zset.weights, delta.zset.columns, delta.sums
+            delta.index.hi, delta.index.lo, None, delta.zset.weights, delta.zset.columns, delta.sums
         )
 
     def stored(self, batch: Batch) -> Batch:
-        """Without the key columns: whoever asks about a group already knows its key."""
+        """Without the key columns: a reader of a group already knows its key."""
         return Batch(batch.order, batch.key_lo, None, batch.weights, (), batch.sums)
 
     def answers(self, before: Sequence[Batch], batch: Batch, groups: Hashes) -> Answers:
@@ -58,7 +57,7 @@ class SumsFeed(Feed):
             return Answers(old, old), rows, rows
         added, changes = _of_groups(batch, groups)
         after = rows + added
-        # Both answers at once: most of what it costs is per call.
+        # Both results in one call: most of the cost is per call.
         zero, size = np.zeros(len(rows), np.int64), len(rows)
         both = {
             name: np.concatenate((before_, before_ + changes[name] if name in changes else before_))
@@ -92,7 +91,7 @@ class SumsFeed(Feed):
 
 
 def _of_groups(batch: Batch, groups: Hashes) -> tuple[Weights, Sums]:
-    """What a batch has of each group; it usually has exactly these."""
+    """The entries of a batch for each group; it usually has exactly these groups."""
     if np.array_equal(batch.order, groups.hi) and np.array_equal(batch.key_lo, groups.lo):
         return batch.weights, batch.sums
     return lookup_sums([batch], groups)

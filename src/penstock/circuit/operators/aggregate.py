@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.feeds import Answers, Feed, OrderedFeed, SumsFeed
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.trace import Batch, build_batch
 from penstock.trace.order import IMAGE
-from penstock.zset import Hashes, ZSet, hash_columns, rows_differ
+from penstock.zset import Hashes, ZSet, concat, hash_columns, rows_differ
 
 __all__ = ["Aggregate"]
 
@@ -45,7 +45,7 @@ class Aggregate(Operator):
         return len(self.feeds)
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        deltas = [flow for flow in inputs if isinstance(flow, Delta)]
+        deltas = [*map(delta_of, inputs)]
         batches = [feed.batch(delta, state.seed) for feed, delta in zip(self.feeds, deltas, strict=True)]
         groups, columns = self._touched(deltas, batches[0], state)
         size = len(groups)
@@ -67,7 +67,7 @@ class Aggregate(Operator):
     def _touched(
         self, deltas: Sequence[Delta], counted: Batch, state: State
     ) -> tuple[Hashes, tuple[pa.Array, ...]]:
-        """The groups that any input mentions, each once, with their key columns."""
+        """The groups that occur in any input, each once, with their key columns."""
         if self.width == 0:
             group = hash_columns([], 1, state.seed)
             touched = state.owns(group) if state.opening else any(len(delta) for delta in deltas)
@@ -76,8 +76,8 @@ class Aggregate(Operator):
         if not others:
             return Hashes(counted.order, counted.key_lo), counted.values
         parts = [deltas[0], *others] if len(deltas[0]) else others
-        keys = Hashes.concat([part.keys for part in parts if part.keys is not None])
-        columns = [pa.concat_arrays([part.zset.columns[i] for part in parts]) for i in range(self.width)]
+        keys = Hashes.concat([part.index for part in parts])
+        columns = [concat([part.zset.columns[i] for part in parts]) for i in range(self.width)]
         ones = np.ones(len(keys), np.int64)
         batch = build_batch(keys.hi, keys.lo, None, ones, columns)
         return Hashes(batch.order, batch.key_lo), batch.values

@@ -1,6 +1,6 @@
-"""Arrangement of rows that never go: nothing comes that a row would have to be found for to cancel it out.
+"""Arrangement of insert-only rows: no row has to be found in order to cancel it.
 
-So a row needs no hash of its own, which reads every letter of it; a number does that no other row has.
+So a row needs no hash, which would read every byte of it; a unique number is enough.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from penstock.circuit.operator import Incremental, State, operator
 from penstock.circuit.operators.arrange import Arrange
-from penstock.circuit.unsorted import own_numbers
+from penstock.circuit.unsorted import unique_words
 from penstock.zset import Hashes, ZSet
 
 __all__ = ["AppendArrange"]
@@ -18,7 +18,7 @@ __all__ = ["AppendArrange"]
 @operator("append-only arrange", Incremental.LINEAR, state="all rows, by key")
 @dataclass(frozen=True)
 class AppendArrange(Arrange):
-    """The same as :class:`Arrange`, for an input that grows. Equal rows stand apart."""
+    """The same as :class:`Arrange`, for insert-only input. Equal rows are stored separately."""
 
     def apart(self, zset: ZSet, state: State) -> Hashes:
-        return own_numbers(len(zset))
+        return unique_words(len(zset))

@@ -1,7 +1,7 @@
-"""The end of a view whose rows never go: one over append-only tables, through linear operators and joins.
+"""The sink of an insert-only view: one over append-only tables, through linear operators and inner joins.
 
-Nothing that arrives here takes anything back, so the rows are kept as they come. Equal rows stand apart until
-somebody reads the view, which sums them up anyway over the workers.
+Nothing that arrives here is ever retracted, so the rows are stored unsorted. Equal rows stay separate until
+the view is read, which consolidates across workers anyway.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.circuit.delta import Delta, delta_of
+from penstock.circuit.normalise import normalised
 from penstock.circuit.operator import Flow, Incremental, State, operator
 from penstock.circuit.operators.view import View
-from penstock.circuit.spelling import spelled
-from penstock.circuit.unsorted import FAN, as_they_come
+from penstock.circuit.unsorted import FAN, arrival_batch
+from penstock.trace import Batch
 from penstock.zset import ZSet
 
 __all__ = ["AppendView"]
@@ -32,7 +33,10 @@ class AppendView(View):
     def words(self) -> None:
         return None  # they are the first that came to hand
 
+    def contents(self, stored: Sequence[Batch]) -> Delta:
+        return Delta(ZSet.concat(self.schema, [ZSet(self.schema, b.values, b.weights) for b in stored]))
+
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        zset = spelled(delta_of(inputs[0]).zset)
-        state.stage(0, as_they_come(zset))
+        zset = normalised(delta_of(inputs[0]).zset)
+        state.stage(0, arrival_batch(zset))
         return Delta(ZSet(self.schema, zset.columns, zset.weights))

@@ -1,9 +1,9 @@
-"""Semi join by key and condition: as :mod:`~penstock.circuit.operators.semi_join`, with a verdict per row.
+"""Semi join by key and condition: like :mod:`~penstock.circuit.operators.semi_join`, but decided per row.
 
-With a condition over both sides the rows of one key no longer share a verdict, so what is counted are the
-matches of each left row. The sum of the weights of a left row's pairs is its own weight times the number of
-its matches, and it follows the product rule like any join: its change comes from the pairs of the changed
-rows. The verdict of a row is whether that sum is zero. State: the sum, for the rows that have a match.
+With a condition over both sides the rows of one key no longer share a result, so the matches of each left row
+are counted. The sum of the weights of a left row's pairs is its own weight times the number of its matches,
+and it follows the product rule like any join: its change comes from the pairs of the changed rows. A row
+matches if that sum is not zero. State: the sum, for the rows that have a match.
 
 Cost: the pairs that the keys of the change bring together, each tested once, and a lookup per touched row.
 """
@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.circuit.delta import Arranged, Delta
+from penstock.circuit.delta import Delta, arranged_of
 from penstock.circuit.matching import Pairs, changed_pairs, too_many_rows
 from penstock.circuit.operator import Flow, Incremental, State, operator
 from penstock.circuit.operators.semi_join import SemiJoin
@@ -41,9 +41,7 @@ class ConditionalSemiJoin(SemiJoin):
     condition: Expr | None = None
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        left, right = inputs
-        assert isinstance(left, Arranged)
-        assert isinstance(right, Arranged)
+        left, right = map(arranged_of, inputs)
         sources = [left.batch, *left.before]
         touched = _touched(sources, changed_pairs(left, right, self.condition))
         row_lo = touched.row_lo
@@ -83,8 +81,9 @@ class ConditionalSemiJoin(SemiJoin):
 
 
 def _touched(sources: Sequence[Batch], pairs: Sequence[Pairs]) -> Batch:
-    """The left rows that the step mentions, each once: the change of their pairs as weight, that of the rows
-    themselves as a sum beside it, and as value a place where the row is found, counting through ``sources``.
+    """The left rows that the step touches, each once: the change of their pairs as weight, that of the rows
+    themselves as an additional sum, and as value a position where the row can be found, numbered through
+    ``sources``.
     """
     starts = dict(zip(map(id, sources), _starts(sources), strict=True))
     delta = sources[0]

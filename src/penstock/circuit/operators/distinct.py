@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.trace import Batch, build_batch, lookup_sums
 from penstock.zset import Hashes, ZSet
@@ -24,17 +24,11 @@ __all__ = ["Distinct"]
 class Distinct(Operator):
     """The input must be indexed by all its columns."""
 
-    @property
-    def slots(self) -> int:
-        return 1
-
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta)
+        delta = delta_of(inputs[0])
         if len(delta) == 0:
             return self.nothing
-        assert delta.keys is not None
-        batch = build_batch(delta.keys.hi, delta.keys.lo, None, delta.zset.weights, delta.zset.columns)
+        batch = build_batch(delta.index.hi, delta.index.lo, None, delta.zset.weights, delta.zset.columns)
         rows = Hashes(batch.order, batch.key_lo)
         old, _ = lookup_sums(state.before(0), rows)
         new = old + batch.weights

@@ -48,10 +48,14 @@ class Filter(Operator):
 
 
 def _required(predicate: Expr) -> tuple[int, ...] | None:
-    match predicate:
-        case Call(function="IsNotNull", args=(Column(ordinal=ordinal),)):
-            return (ordinal,)
-        case Call(function="And", args=(left, right)):
-            parts = _required(left), _required(right)
-            return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
-    return None
+    columns: list[int] = []
+    waiting = [predicate]
+    while waiting:
+        match waiting.pop():
+            case Call(function="IsNotNull", args=(Column(ordinal=ordinal),)):
+                columns.append(ordinal)
+            case Call(function="And", args=(left, right)):
+                waiting += (right, left)
+            case _:
+                return None
+    return tuple(columns)

@@ -15,7 +15,8 @@ from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
-from penstock.zset import ZSet
+from penstock.zset import ZSet, fitted, gather
+from penstock.zset.width import is_wide, wide_type
 
 __all__ = ["FlatMap", "Replicate"]
 
@@ -25,10 +26,10 @@ Indices = NDArray[np.int64]
 @operator("flat map", Incremental.LINEAR)
 @dataclass(frozen=True)
 class FlatMap(Operator):
-    """The columns ``keep`` of the input, then the element of ``array``: of a map its key and its value, with
-    ``inline`` the fields of a struct, with ``position`` its position before it.
+    """The columns ``keep`` of the input, then the element of ``array``: for a map its key and value, with
+    ``inline`` the fields of a struct, with ``position`` preceded by its position.
 
-    A row without elements is left out; with ``outer`` it appears once, beside NULLs.
+    A row without elements is dropped; with ``outer`` it appears once, with NULLs.
     """
 
     array: Expr
@@ -50,11 +51,12 @@ class FlatMap(Operator):
         row, element, present = _spread(lengths, outer=self.outer)
         if not present.all():
             taken = pa.array(element, mask=~present)
-            columns = [column.take(taken) for column in columns]
+            columns = [gather(column, taken) for column in columns]
         rows = pa.array(row)
-        kept = tuple(zset.columns[ordinal].take(rows) for ordinal in self.keep)
+        kept = tuple(gather(zset.columns[ordinal], rows) for ordinal in self.keep)
         typed = [
-            column.cast(kind) for column, kind in zip(columns, self.schema.types[len(kept) :], strict=True)
+            fitted(column.cast(wide_type(kind) if is_wide(column) else kind))
+            for column, kind in zip(columns, self.schema.types[len(kept) :], strict=True)
         ]
         return Delta(ZSet(self.schema, (*kept, *typed), zset.weights[row]))
 
@@ -76,8 +78,7 @@ def _lists(values: pa.Array) -> pa.Array:
 
 
 def _spread(lengths: Indices, *, outer: bool) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-    """For each row of the output the row and the element it comes from, and whether it has an element at
-    all."""
+    """For each output row the input row and the element it comes from, and whether it has an element."""
     times = np.maximum(lengths, 1) if outer else lengths
     row = np.repeat(np.arange(len(lengths)), times)
     within = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
@@ -89,8 +90,7 @@ def _spread(lengths: Indices, *, outer: bool) -> tuple[Indices, Indices, NDArray
 @operator("replicate", Incremental.LINEAR)
 @dataclass(frozen=True)
 class Replicate(Operator):
-    """Each row as often as ``times`` says of it: in a Z-set that is a matter of its weight. Gives
-    ``keep``."""
+    """Each row repeated ``times`` times: in a Z-set that only multiplies its weight. Outputs ``keep``."""
 
     times: Expr
     keep: tuple[int, ...]

@@ -1,7 +1,7 @@
-"""Indexing: puts the hash of a key beside every row, so that rows can be routed and arranged by it.
+"""Indexing: adds the hash of a key to every row, so that rows can be routed and arranged by it.
 
-Linear and stateless. It is the last operator before an exchange: the edge that leaves it carries rows to
-the workers that own their keys.
+Linear and stateless. It is the last operator before an exchange: the edge that leaves it carries rows to the
+workers that own their keys.
 """
 
 from __future__ import annotations
@@ -13,31 +13,32 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.circuit.delta import Delta, delta_of
+from penstock.circuit.normalise import normalised
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
-from penstock.circuit.spelling import spelled
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Column, Expr
 from penstock.zset import hash_columns
 
 __all__ = ["Index"]
 
-_FEW = 1000  # sending so many rows costs less than finding out which of them cancel out
+_FEW = 1000  # up to this many rows, sending all costs less than finding those that cancel out
 
 
 @operator("index", Incremental.LINEAR)
 @dataclass(frozen=True)
 class Index(Operator):
-    """Hashes ``keys``; rows with NULL in a key whose ``drop_null`` is set can match nothing and are left out.
+    """Hashes ``keys``; rows with NULL in a key whose ``drop_null`` is set cannot match anything and are
+    dropped.
 
-    Rows that cancel out are summed away before they travel, if any row is a retraction: where many travel,
-    and where a key is computed, which might fail on a row that is not really there.
+    Rows that cancel out are consolidated before they are sent, if any row is a retraction: where many are
+    sent, and where a key is computed, which might fail on a row that does not really exist.
     """
 
     keys: tuple[Expr, ...]
     drop_null: tuple[bool, ...]
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        zset = spelled(delta_of(inputs[0]).zset)
+        zset = normalised(delta_of(inputs[0]).zset)
         plain = all(isinstance(key, Column) for key in self.keys)
         if (not plain or len(zset) > _FEW) and bool((zset.weights < 0).any()):
             zset = zset.consolidate(state.seed)

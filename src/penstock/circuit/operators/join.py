@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.circuit.delta import Arranged, Delta
+from penstock.circuit.delta import Delta, arranged_of
 from penstock.circuit.matching import PairColumns, Pairs, changed_pairs
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.expr.nodes import Expr
@@ -28,13 +28,12 @@ class Join(Operator):
     keep: tuple[int, ...]
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        left, right = inputs
-        assert isinstance(left, Arranged)
-        assert isinstance(right, Arranged)
-        parts = [self._emit(pairs) for pairs in changed_pairs(left, right, self.condition)]
+        left, right = map(arranged_of, inputs)
+        parts = [self.emit(pairs) for pairs in changed_pairs(left, right, self.condition)]
         return Delta(ZSet.concat(self.schema, parts))
 
-    def _emit(self, pairs: Pairs) -> ZSet:
+    def emit(self, pairs: Pairs) -> ZSet:
+        """The output rows of pairs."""
         columns = PairColumns(pairs)
         return ZSet(self.schema, tuple(columns[i] for i in self.keep), pairs.weights)
 

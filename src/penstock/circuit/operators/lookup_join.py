@@ -1,10 +1,11 @@
-"""Inner join of rows with what stands still: they are looked up as they come, and then forgotten.
+"""Inner join with static input: rows are looked up as they come, and not stored.
 
-Of the product rule one term is left. ``Δl ⋈ r`` is all that ever changes: when ``r`` changed, there was no
-``l`` yet, and rows of both that come in one step meet because ``r`` is taken with its change. So the moving
-side needs no arrangement: nothing of it is sorted, kept or made durable.
+Only one term of the product rule remains. ``Δl ⋈ r`` is all that ever changes: when ``r`` changed, ``l`` was
+still empty, and rows of both that come in one step are joined because ``r`` is taken including its change. So
+the changing side needs no arrangement: nothing of it is sorted, stored or made durable.
 
-Cost: a lookup for each row that comes. Where each finds exactly one, its columns are handed on as they are.
+Cost: a lookup for each row that comes. If each row finds exactly one match, its columns are passed on without
+a copy.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.circuit.delta import Arranged, Delta
-from penstock.circuit.matching import PairColumns, Pairs, looked_up
-from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
-from penstock.expr.nodes import Expr
+from penstock.circuit.delta import Delta, arranged_of, delta_of
+from penstock.circuit.matching import looked_up
+from penstock.circuit.operator import Flow, Incremental, State, operator
+from penstock.circuit.operators.join import Join
 from penstock.trace import Batch
 from penstock.zset import ZSet
 
@@ -24,29 +25,17 @@ __all__ = ["LookupJoin"]
 
 @operator("lookup join", Incremental.LINEAR)
 @dataclass(frozen=True)
-class LookupJoin(Operator):
-    """The first input moves and is indexed by its key, the second stands still and is arranged by its own.
-    Columns are numbered in that order: ``condition`` is bound to these numbers, ``keep`` lists those of the
-    output."""
+class LookupJoin(Join):
+    """As :class:`Join`, but the left input moves and is only indexed by its key; the right one stands still
+    and is arranged by its own."""
 
-    condition: Expr | None
-    keep: tuple[int, ...]
-
-    def grows(self, inputs: Sequence[bool]) -> bool:
+    def is_insert_only(self, inputs: Sequence[bool]) -> bool:
         return inputs[0]
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        moving, standing = inputs
-        assert isinstance(moving, Delta) and isinstance(standing, Arranged) and moving.keys is not None
-        keys, zset = moving.keys, moving.zset
+        moving, static = delta_of(inputs[0]), arranged_of(inputs[1])
+        keys, zset = moving.index, moving.zset
         # Only read through, so it need not be sorted as other batches are.
-        as_they_come = Batch(keys.hi, keys.lo, None, zset.weights, zset.columns)
-        pairs = looked_up(as_they_come, keys, standing, self.condition, lambda: zset.hashes(state.seed).lo)
-        return Delta(ZSet.concat(self.schema, [self._emit(part) for part in pairs]))
-
-    def _emit(self, pairs: Pairs) -> ZSet:
-        columns = PairColumns(pairs)
-        return ZSet(self.schema, tuple(columns[i] for i in self.keep), pairs.weights)
-
-    def describe(self) -> str:
-        return "" if self.condition is None else f"where {self.condition}"
+        arrival_batch = Batch(keys.hi, keys.lo, None, zset.weights, zset.columns)
+        pairs = looked_up(arrival_batch, keys, static, self.condition, lambda: zset.hashes(state.seed).lo)
+        return Delta(ZSet.concat(self.schema, [self.emit(part) for part in pairs]))

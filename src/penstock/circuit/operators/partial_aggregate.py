@@ -1,8 +1,8 @@
-"""Pre-aggregation: sums the totals of an aggregate per group, on the worker where the rows are.
+"""Pre-aggregation: sums the totals of an aggregate per group, before the exchange.
 
-Linear, so the partial sums of the workers simply add up. It runs before the exchange: at most one row
-per group and worker travels, whatever the size of the step. An expression that several totals read is
-evaluated once. Groups stand in the order in which they first appear: whoever keeps them sorts them anyway.
+Linear, so the partial sums of the workers simply add up. At most one row per group and worker is sent,
+whatever the size of the step. An expression that several totals read is evaluated once. Groups are in order
+of first appearance: the receiver sorts them anyway.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Sums = dict[str, NDArray[np.int64]]
 @operator("partial aggregate", Incremental.LINEAR)
 @dataclass(frozen=True)
 class PartialAggregate(Operator):
-    """Groups by ``keys``. The output holds the key columns, and the columns of each total ``i`` beside the
-    weight, under names that start with ``i.``."""
+    """Groups by ``keys``. The output holds the key columns, and the columns of each total ``i`` as additional
+    sums, under names that start with ``i.``."""
 
     keys: tuple[Expr, ...]
     totals: tuple[Total, ...]
@@ -65,8 +65,8 @@ class PartialAggregate(Operator):
 
     @cached_property
     def _needs(self) -> tuple[list[Expr | None], list[tuple[int, list[tuple[int, Expr]]]]]:
-        """The filters, each once, and for each total which filter it has and its arguments, numbered so that
-        equal ones have equal numbers: comparing expressions in every step would cost more than some of them.
+        """The filters, each once, and for each total its filter and its arguments, numbered so that equal
+        ones have equal numbers: comparing expressions in every step would cost more than some of them.
         """
         filters = list(dict.fromkeys(total.filter for total in self.totals))
         args = list(dict.fromkeys(arg for total in self.totals for arg in total.args))
@@ -83,10 +83,10 @@ class PartialAggregate(Operator):
 
 
 class _Chosen:
-    """The rows that a filter lets through, and what expressions are on them.
+    """The rows that pass a filter, and the values of expressions on them.
 
-    An argument is evaluated on these rows only: on the others it may be an error
-    (``sum(1 / x) FILTER (WHERE x <> 0)``).
+    An argument is evaluated on these rows only: on the others it may be an error (``sum(1 / x) FILTER (WHERE
+    x <> 0)``).
     """
 
     def __init__(self, zset: ZSet, filter: Expr | None) -> None:
@@ -104,7 +104,8 @@ class _Chosen:
                 self._weights = zset.weights[self._places]
 
     def contributions(self, total: Total, args: Sequence[tuple[int, Expr]]) -> Sums:
-        """What each row adds to a total of numbered arguments; rows that were not chosen add nothing."""
+        """What each row adds to a total of numbered arguments; rows that do not pass the filter add
+        nothing."""
         parts = total.contributions([self._value(*arg) for arg in args], self._weights)
         if self._places is None:
             return parts
@@ -121,7 +122,7 @@ class _Chosen:
 
 def _carried(parts: Sequence[Sums], totals: Sums) -> Sums:
     """The totals with small digits, so that billions of them can be added without overflow; columns that are
-    zero throughout are left out."""
+    zero throughout are dropped."""
     return {
         f"{i}.{name}": total
         for i, part in enumerate(parts)

@@ -1,14 +1,12 @@
-"""Puts together, on the worker where they are, rows that come in one step and touch in time.
+"""Combines, before the exchange, rows of one step whose intervals touch.
 
-Only for an input that grows: such a row never goes, so what it did for its session can be said by one row
-for all that touch. That row is there from the first start to the last end, its *weight* is how many rows it
-stands for, and it has the extremes that are asked for. Sessions of such rows are the sessions of the rows
-themselves, because touching is handed on; counting rows adds weights, and the largest of the largest is the
-largest.
+Only for insert-only input: such a row is never deleted, so one row can represent all that touch. That row
+covers the time from the first start to the last end, its *weight* is the number of rows it represents, and it
+has the requested minima and maxima. Sessions of such rows are the sessions of the rows themselves, because
+touching is transitive; counting rows adds weights, and the largest of the largest is the largest.
 
-It runs before the exchange, so few rows of a session travel and are kept, whatever the size of the step.
-Nothing is kept here. Cost: rows in the order of their starts, as events come, take one pass; others are
-sorted.
+It runs before the exchange, so few rows of a session are sent and kept, whatever the size of the step.
+Stateless. Cost: rows in the order of their starts, as events usually come, take one pass; others are sorted.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ import pyarrow as pa
 from numba import types
 from numpy.typing import NDArray
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.sessions import moments
 from penstock.expr.evaluate import evaluate
@@ -37,7 +35,7 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Extreme:
-    """The largest or smallest of an expression: a whole number or a moment, never NULL."""
+    """The largest or smallest value of an expression: an integer or a timestamp, never NULL."""
 
     expr: Expr
     largest: bool
@@ -57,22 +55,21 @@ class PartialSessions(Operator):
     extremes: tuple[Extreme, ...]
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta) and delta.keys is not None
+        delta = delta_of(inputs[0])
         columns, size = delta.zset.columns, len(delta)
         if size == 0:
             return self.nothing
         start, end = (moments(expr, columns, size) for expr in (self.start, self.end))
-        parts, ends = _parts(group_rows(delta.keys).of_row, start, end)
+        parts, ends = _parts(group_rows(delta.index).of_row, start, end)
         first = numbers(parts.first)
-        bounds = [gather(evaluate(key, columns, size), first) for key in self.keys]
-        bounds += [numbers(start[parts.first]), numbers(ends)]
+        keys = [gather(evaluate(key, columns, size), first) for key in self.keys]
+        bounds = [numbers(start[parts.first]), numbers(ends)]
         bounds += [numbers(_extreme(parts, extreme, columns, size)) for extreme in self.extremes]
-        fitted = tuple(
+        typed = [
             column if column.type == kind else column.cast(_whole(kind)).view(kind)
-            for column, kind in zip(bounds, self.schema.types, strict=True)
-        )
-        return Delta(ZSet(self.schema, fitted, parts.sums(delta.zset.weights)))
+            for column, kind in zip(bounds, self.schema.types[len(keys) :], strict=True)
+        ]
+        return Delta(ZSet(self.schema, (*keys, *typed), parts.sums(delta.zset.weights)))
 
     def describe(self) -> str:
         extremes = "".join(f", {extreme}" for extreme in self.extremes)
@@ -80,12 +77,12 @@ class PartialSessions(Operator):
 
 
 def _whole(kind: pa.DataType) -> pa.DataType:
-    """The whole numbers that a type of that width is a view of."""
+    """The integer type that has the same width as a type."""
     return {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[kind.bit_width]
 
 
 def _parts(owner: Numbers, start: Indices, end: Indices) -> tuple[Groups, Indices]:
-    """The rows of each owner that touch, the first in time first, and when the last of them ends."""
+    """The rows of each owner that touch, in order of time, and when the last of them ends."""
     in_time = bool((start[1:] >= start[:-1]).all())
     order = np.arange(len(start)) if in_time else np.argsort(start, kind="stable")
     part = np.empty(len(start), np.int32)

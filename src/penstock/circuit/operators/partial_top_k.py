@@ -1,7 +1,7 @@
-"""Leaves out, on the worker where they are, the rows that cannot be among the first of their key.
+"""Drops, before the exchange, the rows that cannot be among the first of their key.
 
-Only for an input that grows: there a row that enough others come before will never be wanted. It runs before
-the exchange, so few rows of a key travel, whatever the size of the step. Nothing is kept.
+Only for insert-only input: there a row with enough others before it will never be needed. It runs before the
+exchange, so few rows of a key are sent, whatever the size of the step. Stateless.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.ordering import Ordering
-from penstock.trace import first_rows
+from penstock.trace import first_candidates
 
 __all__ = ["PartialTopK"]
 
@@ -20,15 +20,14 @@ __all__ = ["PartialTopK"]
 @operator("partial top k", Incremental.GROUPS)
 @dataclass(frozen=True)
 class PartialTopK(Operator):
-    """Of the rows of each key that come in this step at least the first ``count``; the input is indexed."""
+    """At least the first ``count`` rows of each key among those of this step; the input is indexed."""
 
     ordering: Ordering
     count: int
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta) and delta.keys is not None
-        return delta.take(first_rows(self.ordering.words(delta), delta.keys.lo, self.count))
+        delta = delta_of(inputs[0])
+        return delta.take(first_candidates(self.ordering.words(delta), delta.index.lo, self.count))
 
     def describe(self) -> str:
-        return f"by {self.ordering} limit {self.count}"
+        return f"by {self.ordering.text(self.schema.names)} limit {self.count}"

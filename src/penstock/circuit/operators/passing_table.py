@@ -1,7 +1,7 @@
-"""Tables that take inserts only and let their rows pass by: views see them, and then they are gone.
+"""Insert-only tables that do not keep their rows: views process them, and then they are dropped.
 
-A stream of events is often wanted only for what views make of it. Keeping the events as well would be most of
-the state and most of what is written.
+A stream of events is often needed only for what views compute from it. Storing the events as well would be
+most of the state and most of what is written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 
 __all__ = ["PassingTable"]
@@ -20,21 +20,20 @@ __all__ = ["PassingTable"]
 class PassingTable(Operator):
     """Table ``name``, which takes inserts only. Rows may be on any worker.
 
-    Nothing new can be filled from it: whoever adds an operator above it has to do so before the first row."""
+    New state cannot be filled from it: operators that read it have to be added before the first row."""
 
     name: str
 
     @property
     def routing(self) -> tuple[int, ...] | None:
-        """By which columns pushed rows find their worker: by none."""
+        """The columns that assign pushed rows to workers: none."""
         return None
 
-    def grows(self, inputs: Sequence[bool]) -> bool:
+    def is_insert_only(self, inputs: Sequence[bool]) -> bool:
         return True
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta)
+        delta = delta_of(inputs[0])
         return Delta(delta.zset)
 
     def describe(self) -> str:

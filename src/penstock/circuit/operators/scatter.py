@@ -1,8 +1,8 @@
-"""Two ways to index a join that has no keys, so that its rows need not all meet on one worker.
+"""Two ways to index a join that has no keys, so that its rows need not all be on one worker.
 
 If one side has a row or two (the value of a subquery, whether a table is empty at all), that side is *copied*
-to every shard and the other is *scattered*: indexed by the shard that its rows are in anyway. The many rows
-stay where they are; each of the few travels once per shard.
+to every shard and the other is *scattered*: indexed by the shard that its rows are already in. The many rows
+stay where they are; each of the few is sent once per shard.
 
 Linear and stateless.
 """

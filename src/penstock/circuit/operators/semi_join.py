@@ -1,9 +1,9 @@
-"""Semi join by key: the left rows whose key the right side has, has not, or both with which is the case.
+"""Semi join by key: the left rows whose key occurs on the right side, does not occur, or both with a flag.
 
-This is the half of every join but the inner one that is not bilinear: semi and anti joins are it, and an
-outer join is an inner join plus the rows without a match. A left row's verdict depends on the *number* of
-right rows under its key only, so the state is one additive count per key and the right rows themselves are
-never read: a key with a million of them costs as much as a key with one.
+This is the part of outer, semi and anti joins that is not bilinear: semi and anti joins are this operator,
+and an outer join is an inner join plus the rows without a match. Whether a left row matches depends only on
+the *number* of right rows with its key, so the state is one additive count per key and the right rows
+themselves are never read: a key with a million of them costs as much as a key with one.
 
 Cost: a lookup per changed row, and the left rows of the keys whose count went from or to zero, which is what
 changes in the output.
@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.circuit.delta import Arranged, Delta
+from penstock.circuit.delta import Arranged, Delta, arranged_of
 from penstock.circuit.matching import keys_of, too_many_rows
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.trace import Batch, build_batch, lookup_rows, lookup_sums
 from penstock.trace.batch import HIGH
-from penstock.zset import Hashes, ZSet
+from penstock.zset import Hashes, ZSet, gather, numbers
 
 __all__ = ["SemiJoin", "Wanted"]
 
@@ -42,23 +42,16 @@ _WANTED = {
 @dataclass(frozen=True)
 class SemiJoin(Operator):
     """The first input is arranged by key, the second arranged or indexed by key (and may be pre-aggregated).
-
-    ``keep`` lists the left columns of the output; if all rows are ``wanted``, flagged with their verdict, the
-    flag is the column behind the last left one. With ``single`` a second match of a row is an error.
+    ``keep`` lists the left columns of the output; if all rows are ``wanted``, with a flag, the flag is the
+    column after the last left one. With ``single`` a second match of a row is an error.
     """
 
     wanted: Wanted
     keep: tuple[int, ...]
     single: bool = False
 
-    @property
-    def slots(self) -> int:
-        return 1
-
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        left, right = inputs
-        assert isinstance(left, Arranged)
-        change = _counts(right)
+        left, change = arranged_of(inputs[0]), _counts(inputs[1])
         keys = Hashes(change.order, change.key_lo)
         old, _ = lookup_sums(state.before(0), keys)
         new = old + change.weights
@@ -74,7 +67,7 @@ class SemiJoin(Operator):
     def _flipped(
         self, left: Arranged, keys: Hashes, had: NDArray[np.bool_], has: NDArray[np.bool_]
     ) -> Iterator[ZSet]:
-        """What becomes of earlier left rows whose key appears on the right side, or vanishes from it."""
+        """The change of earlier left rows whose key appears on the right side, or disappears from it."""
         turned = np.flatnonzero(had != has)
         if len(turned) == 0:
             return
@@ -90,9 +83,11 @@ class SemiJoin(Operator):
             if self.wanted == excluded:
                 continue
             some = np.flatnonzero(weights)
-            index = pa.array(rows[some])
+            index = numbers(rows[some])
             columns = tuple(
-                batch.values[i].take(index) if i < len(batch.values) else pa.array(np.full(len(some), flag))
+                gather(batch.values[i], index)
+                if i < len(batch.values)
+                else pa.array(np.full(len(some), flag))
                 for i in self.keep
             )
             yield ZSet(self.schema, columns, weights[some])
@@ -116,5 +111,4 @@ def _counts(right: Flow) -> Batch:
     if isinstance(right, Arranged):
         keys, weights = keys_of(right.batch), right.batch.weights
         return build_batch(keys.hi, keys.lo, None, weights)
-    assert right.keys is not None
-    return build_batch(right.keys.hi & HIGH, right.keys.lo, None, right.zset.weights)
+    return build_batch(right.index.hi & HIGH, right.index.lo, None, right.zset.weights)

@@ -1,12 +1,12 @@
-"""Sessions: every row with the start of the session that it belongs to.
+"""Sessions: assigns every row the start of the session that it belongs to.
 
-A row is there from its start to its end, and the rows of a key that touch in time are one session. A session
-is known by its *start* alone: a row that comes later and makes it last longer changes nothing about the rows
-that are in it already. Only where the start changes are earlier rows said anew, because sessions became one,
-or because a deleted row was what held one together.
+A row covers the time from its start to its end, and the rows of a key whose intervals touch form one session.
+A session is identified by its *start* alone: a later row that extends it changes nothing about the rows that
+are already in it. Earlier rows are emitted again only if their session's start changes, because sessions were
+merged or a deleted row split one.
 
-Kept are the rows by key and start, and a book of the current sessions
-(:mod:`penstock.circuit.sessions.book`). Cost: a lookup in the book for each stretch of changed rows; and the
+State: the rows by key and start, and an index of the current sessions
+(:mod:`penstock.circuit.sessions.book`). Cost: a lookup in the index for each stretch of changed rows; and the
 rows of the sessions whose start changes, or that lose a row. Rows of other sessions, of the same key or not,
 are never read.
 """
@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.sessions import (
     IMAGE,
@@ -50,8 +50,8 @@ Indices = NDArray[np.int64]
 @operator("sessions", Incremental.GROUPS, state="rows per key, by start, and the sessions of each key")
 @dataclass(frozen=True)
 class Sessions(Operator):
-    """The input is indexed by key; ``start`` and ``end`` are over its columns, moments that are never NULL.
-    The output is the input's columns and the start of the row's session."""
+    """The input is indexed by key; ``start`` and ``end`` are over its columns, timestamps that are never
+    NULL. The output is the input's columns and the start of the row's session."""
 
     start: Expr
     end: Expr
@@ -61,8 +61,7 @@ class Sessions(Operator):
         return 2
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta)
+        delta = delta_of(inputs[0])
         batch = self._batch(delta, state)
         if len(batch) == 0:
             return self.nothing
@@ -82,11 +81,10 @@ class Sessions(Operator):
 
     def _batch(self, delta: Delta, state: State) -> Batch:
         """The change by key and start, exactly by start if no other key is among a key's rows."""
-        assert delta.keys is not None
         columns, length = delta.zset.columns, len(delta)
         start = moments(self.start, columns, length)
         row = hash_columns(columns, length, state.seed)
-        words = (time_words(delta.keys, start), delta.keys.lo, row.lo)
+        words = (time_words(delta.index, start), delta.index.lo, row.lo)
         return build_batch(*words, delta.zset.weights, columns, within=moment_words(start))
 
     def _sessions(
@@ -117,8 +115,8 @@ class Sessions(Operator):
         return both.take(np.argsort(both.owner, kind="stable"))
 
     def _changed(self, batch: Batch, new: Intervals, session: Indices) -> ZSet:
-        """The changed rows, where they are now. Where there is no session any more nobody is left, and what
-        there was goes with its old session."""
+        """The changed rows, with their current session start. A row without a session has been deleted and is
+        retracted with its old session."""
         starts = self._starts(_starts_of(new, session))
         return ZSet(self.schema, (*batch.values, starts), batch.weights).filter(session >= 0)
 
@@ -147,14 +145,14 @@ class Sessions(Operator):
 
 
 def _starts_of(sessions: Intervals, number: Indices) -> Indices:
-    """The starts of the sessions with the given numbers; of none, which is -1, any."""
+    """The starts of the sessions with the given numbers; arbitrary for -1, which is none."""
     starts: Indices = np.append(sessions.start, 0)[number]
     return starts
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows ``row`` of ``batch``, and the intervals in which they are there; owners are parts."""
+    """Rows ``row`` of ``batch``, and their intervals; owners are parts."""
 
     batch: Batch
     row: Indices
@@ -162,7 +160,7 @@ class _Piece:
 
 
 def _still_there(pieces: Sequence[_Piece]) -> Intervals:
-    """The intervals of the rows whose weights add up to something."""
+    """The intervals of the rows whose total weight is not zero."""
     every = Intervals.concat([piece.there for piece in pieces])
     word = np.concatenate([piece.batch.order[piece.row] for piece in pieces])
     lane = np.concatenate(

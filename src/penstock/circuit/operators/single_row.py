@@ -1,6 +1,6 @@
-"""The value of a scalar subquery: exactly one row, of NULLs where the subquery has none.
+"""The value of a scalar subquery: exactly one row, of NULLs if the subquery has none.
 
-More than one row is an error, as in Spark, and an error undoes the step, so the state is never more than the
+More than one row is an error, as in Spark, and an error aborts the step, so the state is never more than the
 one row. Cost: the change of the subquery.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.matching import too_many_rows
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.trace import Batch, build_batch, merge_batches, order_words
@@ -24,19 +24,15 @@ __all__ = ["SingleRow"]
 @operator("single row", Incremental.GROUPS, state="the row")
 @dataclass(frozen=True)
 class SingleRow(Operator):
-    """The input is indexed by nothing, so that all of it is on one worker; that worker always has one row."""
+    """The input is indexed by the empty key, so that all of it is on one worker; that worker always has one
+    row."""
 
     @property
     def opens(self) -> bool:
         return True
 
-    @property
-    def slots(self) -> int:
-        return 1
-
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta)
+        delta = delta_of(inputs[0])
         nowhere = hash_columns([], 1, state.seed)
         if state.opening and not state.owns(nowhere):
             return self.nothing

@@ -1,7 +1,7 @@
-"""A table that stands still once rows of other tables have been joined with it.
+"""A table that is frozen once rows of other tables have been joined with it.
 
-The promise is kept by the coordinator, which refuses changes from then on. It lets a join do without the rows
-of the other side (:class:`~penstock.circuit.operators.LookupJoin`).
+The coordinator enforces this, by rejecting changes from then on. It lets a join discard the rows of the other
+side (:class:`~penstock.circuit.operators.LookupJoin`).
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ class StaticTable(Table):
     """The same as :class:`Table`; nothing computed from such tables alone changes later."""
 
     @property
-    def stands(self) -> bool:
+    def is_static(self) -> bool:
         return True

@@ -1,24 +1,24 @@
-"""Input tables: turns what producers push into the change of a table, and keeps the table.
+"""Input tables: turns pushed operations into the change of a table, and keeps the table.
 
 A *keyed* table takes upserts and deletes by key: it looks the old row up and emits ``- old + new``. A
-*keyless* table is a multiset: it takes rows with weights and refuses to delete what it does not hold.
-Both keep their rows arranged by key (a keyless table: by the row itself), so a join on the key can share
-the arrangement.
+*keyless* table is a multiset: it takes rows with weights and refuses to delete rows it does not hold. Both
+keep their rows arranged by key (a keyless table: by the row itself), so a join on the key can share the
+arrangement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.circuit.delta import Arranged, Delta
-from penstock.circuit.keyed import add_weights, first_of_keys, settle
-from penstock.circuit.operator import Flow, Incremental, Operator, State, WordsOf, operator
+from penstock.circuit.arranging import Arranging
+from penstock.circuit.delta import Arranged, Delta, delta_of
+from penstock.circuit.keyed import add_weights, final_rows, first_of_keys
+from penstock.circuit.operator import Flow, Incremental, State, WordsOf, operator
 from penstock.errors import DuplicateKey, MissingRow
 from penstock.trace import (
     Batch,
@@ -26,22 +26,21 @@ from penstock.trace import (
     build_batch,
     lookup_rows,
     lookup_sums,
-    merge_batches,
     order_words,
     sum_of,
 )
-from penstock.zset import Hashes, HashSeed, ZSet, gather, hash_columns, numbers
+from penstock.zset import Hashes, HashSeed, gather, hash_columns, numbers
 
 __all__ = ["Table"]
 
 
 @operator("table", Incremental.SOURCE, state="the table's rows, by key")
 @dataclass(frozen=True)
-class Table(Operator):
+class Table(Arranging):
     """Table ``name``; ``key`` are the positions of its primary key, empty for a keyless table.
 
-    The input holds the pushed rows in push order, each with the hash of its key (or of itself). For a
-    keyed table the weight says what to do: upsert, delete, or insert (an error if the key is there).
+    The input holds the pushed rows in push order, each with the hash of its key (or of itself), and for a
+    keyed table with its operation.
     """
 
     name: str
@@ -49,7 +48,7 @@ class Table(Operator):
 
     @property
     def routing(self) -> tuple[int, ...] | None:
-        """By which columns pushed rows find their worker: the key, or all of them."""
+        """The columns that assign pushed rows to workers: the key, or all of them."""
         return self.key or tuple(range(len(self.schema)))
 
     @property
@@ -57,34 +56,20 @@ class Table(Operator):
         return True
 
     @property
-    def arranged(self) -> bool:
-        return True
-
-    @property
-    def slots(self) -> int:
-        return 1
-
-    def idle(self, state: State) -> Arranged:
-        return Arranged(self.schema, self._empty, state.before(0))
+    def rows_apart(self) -> bool:
+        return bool(self.key)  # a keyless table is arranged by the row itself
 
     def step(self, inputs: Sequence[Flow], state: State) -> Arranged:
         if state.opening:
-            return self._contents(state)
-        delta = inputs[0]
-        assert isinstance(delta, Delta)
+            return self.contents(state.stored(0))
+        delta = delta_of(inputs[0])
         batch = self._apply_keyed(delta, state) if self.key else self._apply_multiset(delta, state)
         state.stage(0, batch)
         return Arranged(self.schema, batch, state.before(0))
 
-    def _contents(self, state: State) -> Arranged:
-        stored = state.stored(0)
-        batch = merge_batches(stored) if stored else self._empty
-        return Arranged(self.schema, batch, ())
-
     def _apply_multiset(self, delta: Delta, state: State) -> Batch:
-        assert delta.keys is not None
         zset = delta.zset
-        batch = build_batch(delta.keys.hi, delta.keys.lo, None, zset.weights, zset.columns)
+        batch = build_batch(delta.index.hi, delta.index.lo, None, zset.weights, zset.columns)
         less = np.flatnonzero(batch.weights < 0)
         if len(less):
             rows = Hashes(batch.order[less], batch.key_lo[less])
@@ -96,15 +81,15 @@ class Table(Operator):
         return batch
 
     def _apply_keyed(self, delta: Delta, state: State) -> Batch:
-        keys, zset = delta.keys, delta.zset
-        assert keys is not None
+        keys, zset = delta.index, delta.zset
+        assert delta.operations is not None
         perm = np.lexsort((keys.lo, keys.hi))  # stable: operations on one key stay in push order
         start = np.empty(len(perm), np.int64)
         start = start[: first_of_keys(perm, keys.hi, keys.lo, start)]
         held, old = self._held(keys.take(perm[start]), state)
-        final, told = np.empty(len(start), np.int64), np.empty(2, np.int64)
-        final = final[: settle(perm, start, zset.weights, held, final, told)]
-        absent, clash = told.tolist()
+        final, outcome = np.empty(len(start), np.int64), np.empty(2, np.int64)
+        final = final[: final_rows(perm, start, delta.operations, held, final, outcome)]
+        absent, clash = outcome.tolist()
         if clash >= 0:
             raise DuplicateKey(self.name, int(keys.hi[clash]), int(keys.lo[clash]))
         state.count(f"absent_keys:{self.name}", absent)
@@ -118,9 +103,9 @@ class Table(Operator):
         return sum_of(parts)
 
     def _held(self, keys: Hashes, state: State) -> tuple[NDArray[np.bool_], list[Batch]]:
-        """Which keys the table holds, and the rows to retract, with negated weights and in no order.
+        """Which keys the table holds, and the rows to retract, with negated weights and unordered.
 
-        Batches cancel out across the spine, so both are sums: a key is held if its weights sum to one."""
+        Batches cancel out across the spine, so both are sums: a key exists if its weights sum to one."""
         total = np.zeros(len(keys), np.int64)
         retract: list[Batch] = []
         for found in lookup_rows(state.before(0), keys):
@@ -149,12 +134,6 @@ class Table(Operator):
             return row.hi, row.lo, None
         keys = hash_columns([values[i] for i in self.key], length, seed)
         return order_words(keys, row), keys.lo, row.lo
-
-    @cached_property
-    def _empty(self) -> Batch:
-        none = np.empty(0, np.uint64)
-        row_lo = none if self.key else None
-        return Batch(none, none, row_lo, np.empty(0, np.int64), ZSet.empty(self.schema).columns)
 
     def describe(self) -> str:
         if not self.key:

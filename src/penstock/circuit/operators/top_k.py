@@ -1,8 +1,8 @@
-"""ORDER BY … LIMIT and OFFSET: the rows at certain places of their key's order.
+"""ORDER BY … LIMIT and OFFSET: the rows at certain positions of their key's order.
 
-All rows are kept in one ordered arrangement; a step looks where the first rows of the keys it touches lie,
-before and after it, and reads those that differ. What lies behind the limit is never read. With an OFFSET
-alone, what differs is the change itself but for the rows that the offset skips.
+All rows are kept in one ordered arrangement; a step finds the positions of the first rows of the keys it
+touches, before and after it, and reads those that differ. Rows beyond the limit are never read. With an
+OFFSET alone, the output is the change itself except for the rows that the offset skips.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.ordering import Ordering, distinct_keys
-from penstock.circuit.placed import Placed, within
+from penstock.circuit.ranked_rows import RankedRows, within
 from penstock.trace import Batch, Prefix, gather_rows, lookup_prefix
 from penstock.trace.order import IMAGE
 from penstock.zset import ZSet, hash_columns
@@ -27,10 +27,10 @@ __all__ = ["TopK"]
 @operator("top k", Incremental.GROUPS, state="rows per key, in order")
 @dataclass(frozen=True)
 class TopK(Operator):
-    """Of each key the rows from place ``offset`` (counted from 0) on, ``limit`` of them or all.
+    """For each key the rows from position ``offset`` (counted from 0), ``limit`` of them or all.
 
-    The input is indexed by the key, which for a plain LIMIT is nothing at all. The last ``numbers`` columns
-    of the output are not the input's: they hold the row's place, counted from 1.
+    The input is indexed by the key, which is empty for a plain LIMIT. The last ``numbers`` columns of the
+    output are not the input's: they hold the row's number, counted from 1.
     """
 
     ordering: Ordering
@@ -38,21 +38,15 @@ class TopK(Operator):
     limit: int | None
     numbers: int = 0
 
-    @property
-    def slots(self) -> int:
-        return 1
-
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta)
+        delta = delta_of(inputs[0])
         if len(delta) == 0:
             return self.nothing
-        assert delta.keys is not None
         apart = hash_columns(delta.zset.columns, len(delta), state.seed)
         batch = self.ordering.batch(delta, apart, whole=False)
         before = state.before(0)
         state.stage(0, batch)
-        keys = distinct_keys(delta.keys)
+        keys = distinct_keys(delta.index)
         batches = [*before, batch]
         _, last = self._places
         old, new = lookup_prefix(before, keys, last), lookup_prefix(batches, keys, last)
@@ -64,11 +58,11 @@ class TopK(Operator):
 
     @property
     def _places(self) -> tuple[int, int]:
-        """The places within the limit, or without one, those that the offset skips."""
+        """The positions within the limit, or without one, those that the offset skips."""
         return (0, self.offset) if self.limit is None else (self.offset, self.offset + self.limit)
 
     def changed(self, batches: Sequence[Batch], old: Prefix, new: Prefix) -> ZSet:
-        """The rows that are at their places since this step, without those that were."""
+        """The rows within the range after this step, minus those within it before."""
         first, last = self._places
         numbered = self.numbers > 0
         rows = within(new, first, last, numbered=numbered).minus(within(old, first, last, numbered=numbered))
@@ -76,8 +70,8 @@ class TopK(Operator):
             return ZSet.empty(self.schema)
         return self.answers(gather_rows(batches, rows.batch, rows.row, 1), rows)
 
-    def answers(self, columns: Sequence[pa.Array], rows: Placed) -> ZSet:
-        """Rows with their columns, and with their places where these are asked for."""
+    def answers(self, columns: Sequence[pa.Array], rows: RankedRows) -> ZSet:
+        """Rows with their columns, and with their numbers if requested."""
         number = pa.array((rows.place + 1).astype(np.int32))
         return ZSet(self.schema, (*columns, *(number,) * self.numbers), rows.weights)
 
@@ -88,4 +82,4 @@ class TopK(Operator):
         limit = "" if self.limit is None else f" limit {self.limit}"
         offset = f" offset {self.offset}" if self.offset else ""
         numbered = ", numbered" if self.numbers else ""
-        return f"by {self.ordering}{limit}{offset}{numbered}"
+        return f"by {self.ordering.text(self.schema.names)}{limit}{offset}{numbered}"

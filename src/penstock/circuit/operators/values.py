@@ -1,4 +1,5 @@
-"""A constant relation (VALUES). It changes once: in the step that opens the arrangements fed by it."""
+"""A constant relation (VALUES). It changes once: in the step that fills the arrangements that depend on
+it."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ class Values(Operator):
 
     rows: tuple[tuple[Any, ...], ...]
 
-    def grows(self, inputs: Sequence[bool]) -> bool:
+    def is_insert_only(self, inputs: Sequence[bool]) -> bool:
         return True
 
     @property
-    def stands(self) -> bool:
+    def is_static(self) -> bool:
         return True
 
     @property

@@ -1,4 +1,4 @@
-"""The end of a materialised view: integrates the view's changes so that its contents can be read."""
+"""The sink of a materialised view: integrates the view's changes so that its contents can be read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.circuit.delta import Delta, delta_of
+from penstock.circuit.normalise import normalised
 from penstock.circuit.operator import Flow, Incremental, Operator, State, WordsOf, operator
-from penstock.circuit.spelling import spelled
-from penstock.trace import KeyWords, build_batch
+from penstock.trace import Batch, KeyWords, build_batch, merge_batches
 from penstock.zset import HashSeed, ZSet, hash_columns
 
 __all__ = ["View"]
@@ -30,14 +30,20 @@ class View(Operator):
     def fan(self) -> int:
         return 8
 
-    @property
-    def slots(self) -> int:
-        return 1
-
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        zset = spelled(delta_of(inputs[0]).zset)
+        zset = normalised(delta_of(inputs[0]).zset)
         batch = build_batch(*self._words(zset.columns, len(zset), state.seed), zset.weights, zset.columns)
         state.stage(0, batch)
+        return Delta(ZSet(self.schema, batch.values, batch.weights))
+
+    @property
+    def readable(self) -> bool:
+        return True
+
+    def contents(self, stored: Sequence[Batch]) -> Delta:
+        if not stored:
+            return self.nothing
+        batch = merge_batches(stored)
         return Delta(ZSet(self.schema, batch.values, batch.weights))
 
     @property

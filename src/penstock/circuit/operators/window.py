@@ -1,9 +1,9 @@
-"""Window functions: every row with answers that depend on the rows around it.
+"""Window functions: adds to every row values that depend on the rows around it.
 
 The rows of a partition are kept in order. A step reads the stretches of the touched partitions that its
-changes reach (:mod:`penstock.circuit.windows`), computes the answers on them as they were before and as
-they are after it, and says what differs: one row added at the end of a partition costs one row for
-ROW_NUMBER, LAG or a running sum, however long the partition is.
+changes reach (:mod:`penstock.circuit.windows`), computes the values on them as of before and after the step,
+and emits the difference: one row added at the end of a partition costs one row for ROW_NUMBER, LAG or a
+running sum, however long the partition is.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.circuit.accumulators import Total
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, delta_of
 from penstock.circuit.operator import Flow, Incremental, Operator, State, operator
 from penstock.circuit.ordering import Ordering
 from penstock.circuit.windows import WindowFunction, reach_of, read_stretches
 from penstock.circuit.windows.clusters import Clusters
 from penstock.circuit.windows.stretches import Stretches
 from penstock.circuit.windows.totals import balanced
-from penstock.trace.order import IMAGE, exact_rank
+from penstock.trace.order import IMAGE, dense_rank
 from penstock.zset import ZSet, hash_columns
 
 __all__ = ["Window"]
@@ -38,13 +38,8 @@ class Window(Operator):
     ordering: Ordering
     functions: tuple[WindowFunction, ...]
 
-    @property
-    def slots(self) -> int:
-        return 1
-
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
-        delta = inputs[0]
-        assert isinstance(delta, Delta)
+        delta = delta_of(inputs[0])
         apart = hash_columns(delta.zset.columns, len(delta), state.seed)
         batch = self.ordering.batch(delta, apart, whole=True)
         if len(batch) == 0:
@@ -56,7 +51,7 @@ class Window(Operator):
         clusters.close(balanced(batch, clusters, self._totals))
         stretches = read_stretches(before, batch, clusters, reach, self._totals)
         state.count("rows read", len(stretches.stretch))
-        peer = exact_rank(self.ordering.key(stretches.values[1:], len(stretches.stretch)), descending=False)
+        peer = dense_rank(self.ordering.key(stretches.values[1:], len(stretches.stretch)), descending=False)
         old = self._answered(stretches, stretches.old, peer).negate()
         new = self._answered(stretches, stretches.new, peer)
         return Delta(ZSet.concat(self.schema, [old, new]).consolidate(state.seed))
@@ -66,7 +61,7 @@ class Window(Operator):
         return tuple(dict.fromkeys(total for function in self.functions for total in function.totals))
 
     def _answered(self, stretches: Stretches, weights: Indices, peer: Indices) -> ZSet:
-        """The rows of the stretches that may be altered, with their answers."""
+        """The rows of the stretches whose values may change, with their values."""
         run = stretches.run(weights, peer)
         answers = tuple(function.result(run) for function in self.functions)
         rows = ZSet(self.schema, (*run.columns, *answers), np.ones(len(run), np.int64))
@@ -76,4 +71,4 @@ class Window(Operator):
         return f"{super().identity()}; {IMAGE}"
 
     def describe(self) -> str:
-        return f"by {self.ordering}: {', '.join(map(str, self.functions))}"
+        return f"by {self.ordering.text(self.schema.names)}: {', '.join(map(str, self.functions))}"

@@ -1,4 +1,4 @@
-"""Sessions: what :mod:`penstock.circuit.operators.sessions` is made of."""
+"""Sessions: the building blocks of :mod:`penstock.circuit.operators.sessions`."""
 
 from penstock.circuit.sessions.book import SessionBook, change_of
 from penstock.circuit.sessions.intervals import Intervals, containing, moment_words, united

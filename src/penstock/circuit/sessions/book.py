@@ -1,10 +1,10 @@
-"""The current sessions of each key, and which of them a change touches.
+"""The index of the current sessions of each key, and which of them a change touches.
 
-Of each session its start is kept, which is what identifies it under its key, and its end as a number that
-adds: a session that goes on longer is one entry that says by how much, and nothing is taken back. The
-sessions of a key do not touch each other, so those that a stretch of time touches are the ones that start in
-it and the last one before it. That one is looked for backwards, a few entries of each batch at a time: a key
-with a thousand sessions costs as much as a key with one.
+A session is stored by its start, which identifies it under its key, with its end as an additive number:
+extending a session adds one entry with the difference, and retracts nothing. The sessions of a key do not
+touch each other, so those that a stretch of time touches are the ones that start in it and the last one
+before it. That one is searched for backwards, a few entries of each batch at a time: a key with a thousand
+sessions costs as much as a key with one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SessionBook:
 
     def touched(self, keys: Hashes, stretches: Intervals) -> Intervals:
         """The sessions that touch the given stretches, each of a key; their owners are the numbers of the
-        stretches. A session that touches two stretches comes twice."""
+        stretches. A session that touches two stretches is returned twice."""
         batches = [batch for batch in self.batches if len(batch)]
         none = np.empty(0, np.int64)
         found = [Intervals(none, none, none)]
@@ -61,7 +61,7 @@ class SessionBook:
 
 
 def change_of(keys: Hashes, old: Intervals, new: Intervals) -> Batch:
-    """What becomes of the book when the sessions ``old`` are replaced by ``new``; owners number ``keys``."""
+    """The change of the index when the sessions ``old`` are replaced by ``new``; owners number ``keys``."""
     owner, start = np.concatenate((old.owner, new.owner)), np.concatenate((old.start, new.start))
     theirs = keys.take(owner)
     sign = np.repeat(np.array([-1, 1]), (len(old), len(new)))
@@ -73,7 +73,7 @@ def _round(
     batches: Sequence[Batch], keys: Hashes, stretches: Intervals, window: int
 ) -> tuple[Indices, Intervals, Indices]:
     """Reads at least ``window`` entries before each stretch in every batch. Returns which stretches touch
-    which sessions, and the stretches about which that does not decide."""
+    which sessions, and the stretches that are still undecided."""
     first, last = time_words(keys, stretches.start), time_words(keys, stretches.end)
     size = len(stretches)
     complete = np.zeros(size, np.uint64)  # from this word on, all entries were read

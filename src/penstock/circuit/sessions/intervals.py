@@ -1,7 +1,7 @@
-"""Intervals of time, and the sessions that they come to when those that touch become one.
+"""Intervals of time, and the sessions they form when those that touch are merged.
 
-An interval has both its ends: one that begins in the very moment in which another ends touches it. Moments
-are microseconds. Intervals belong to *owners* (a key, or a part of one), given by number.
+Intervals are closed: one that begins exactly when another ends touches it. Times are in microseconds.
+Intervals belong to *owners* (a key, or a part of one), given by number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SIGN = np.uint64(1 << 63)
 
 
 def moment_words(moments: Indices) -> Words:
-    """Words that compare as moments do, those before 1970 too."""
+    """Words that compare as timestamps do, including those before 1970."""
     words: Words = moments.view(np.uint64) ^ _SIGN
     return words
 
@@ -41,12 +41,12 @@ class Intervals:
         return len(self.owner)
 
     def take(self, some: Indices | NDArray[np.bool_]) -> Intervals:
-        """Some of them, which must be in order again."""
+        """Some of them; the result must be sorted again."""
         return Intervals(self.owner[some], self.start[some], self.end[some])
 
     @staticmethod
     def concat(parts: list[Intervals]) -> Intervals:
-        """All of them, one part after the other: in order only if the parts are."""
+        """All of them, concatenated: sorted only if the parts are."""
         owner, start, end = (
             np.concatenate(columns)
             for columns in zip(*((p.owner, p.start, p.end) for p in parts), strict=True)
@@ -89,7 +89,7 @@ def _unite(
 
 
 def containing(sessions: Intervals, owner: Indices, moment: Indices) -> Indices:
-    """The number of the session of each owner that a moment of it lies in, or -1."""
+    """The number of each owner's session that contains a timestamp, or -1."""
     found = np.empty(len(owner), np.int64)
     _find(sessions.owner, sessions.start, sessions.end, owner, moment, found)
     return found

@@ -1,8 +1,8 @@
-"""The parts of the keys' time that a step changes.
+"""The parts of each key's time that a step changes.
 
-A *part* is a stretch of one key's time: changed rows whose intervals touch, those that go as well as those
-that come, and the earlier sessions that these touch. Nothing outside touches it, before the step or after, so
-each part is settled by itself.
+A *part* is a stretch of one key's time: changed rows, inserted or deleted, whose intervals touch, and the
+earlier sessions that these touch. Nothing outside touches it, before the step or after, so each part can be
+processed independently.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Indices = NDArray[np.int64]
 @dataclass(frozen=True)
 class Parts:
     """``keys`` and ``stretches`` of the parts, the part ``of_row`` of each changed row, which parts ``lose``
-    a row with nothing in its place, and the ``old`` sessions in them, whose owners are parts."""
+    a row without replacement, and the ``old`` sessions in them, whose owners are parts."""
 
     keys: Hashes
     stretches: Intervals
@@ -37,8 +37,8 @@ class Parts:
 
 
 def parts_of(batch: Batch, start: Indices, end: Indices, book: SessionBook) -> Parts:
-    """The parts that the rows of ``batch`` change, each of which is there from ``start`` to ``end``. The rows
-    are sorted by start as far as those of a key are by themselves."""
+    """The parts that the rows of ``batch`` change; each row covers the time from ``start`` to ``end``. The
+    rows of each key are sorted by start."""
     high, low = batch.order & HIGH, batch.key_lo
     order = np.arange(len(batch))
     fresh = np.concatenate(([True], ~same_as_before((high, low), order)))
@@ -64,8 +64,8 @@ def parts_of(batch: Batch, start: Indices, end: Indices, book: SessionBook) -> P
 
 
 def _fewer(weights: Indices, there: Intervals) -> Indices:
-    """Rows for all intervals of which there are fewer now. A row that changes in other columns is none of
-    them: it goes and comes with the same interval, and so nothing has to be read again for it."""
+    """The intervals of which there are fewer rows now. A row that changes only in other columns is not among
+    them: it is deleted and inserted with the same interval, so nothing has to be read for it."""
     if not (weights < 0).any():
         return np.empty(0, np.int64)
     by = (there.owner, moment_words(there.start), moment_words(there.end))
@@ -75,6 +75,6 @@ def _fewer(weights: Indices, there: Intervals) -> Indices:
 
 
 def _each_once(sessions: Intervals) -> Intervals:
-    """Without the repetitions, which are neighbours."""
+    """Without repetitions, which are adjacent."""
     same = (sessions.owner[1:] == sessions.owner[:-1]) & (sessions.start[1:] == sessions.start[:-1])
     return sessions.take(np.concatenate(([True], ~same)))

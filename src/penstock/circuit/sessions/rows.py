@@ -24,7 +24,7 @@ Indices = NDArray[np.int64]
 
 
 def moments(expr: Expr, columns: Sequence[pa.Array], length: int) -> Indices:
-    """The values of an expression for a moment, in microseconds. They are not NULL."""
+    """The values of a timestamp expression, in microseconds. They are not NULL."""
     values = evaluate(expr, columns, length)
     found: Indices = values.cast(pa.int64()).to_numpy()
     return found

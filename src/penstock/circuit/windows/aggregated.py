@@ -1,8 +1,8 @@
 """Aggregate functions over frames.
 
 A linear function needs totals of its frame, and the total of a frame is a difference of two running totals,
-whatever the frame: exact, because totals are. MIN and MAX take the best of two overlapping power-of-two
-pieces. The others look at all rows of all frames.
+whatever the frame: exact, because totals are. MIN and MAX take the better of two overlapping power-of-two
+ranges. The others read all rows of all frames.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from penstock.circuit.accumulators import Grouped, GroupRows, Linear, Total
 from penstock.circuit.windows.base import WHOLE, Reach, WindowFunction
 from penstock.circuit.windows.frame import Frame
-from penstock.circuit.windows.run import Run
+from penstock.circuit.windows.run import Run, holds
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
-from penstock.trace.order import exact_rank
+from penstock.trace.order import dense_rank
 from penstock.trace.search import expand
 from penstock.trace.sort_key import Direction, sort_key
+from penstock.zset import gather
 
 __all__ = ["Aggregated", "Extreme", "Gathered", "contributions"]
 
@@ -34,13 +35,8 @@ def contributions(total: Total, columns: Sequence[pa.Array], weights: Indices) -
     """What each row adds to a total, times its weight."""
     size = len(weights)
     if total.filter is not None:
-        weights = weights * _holds(evaluate(total.filter, columns, size))
+        weights = weights * holds(evaluate(total.filter, columns, size))
     return total.contributions([evaluate(arg, columns, size) for arg in total.args], weights)
-
-
-def _holds(condition: pa.Array) -> NDArray[np.bool_]:
-    holds: NDArray[np.bool_] = pc.fill_null(condition, False).to_numpy(zero_copy_only=False)
-    return holds
 
 
 @dataclass(frozen=True)
@@ -105,14 +101,14 @@ class Extreme(WindowFunction):
             ranked = pa.StructArray.from_arrays([values, beside], names=["input", "beside"])
         counts = pc.is_valid(values).to_numpy(zero_copy_only=False)
         if self.filter is not None:
-            counts = counts & _holds(run.value(self.filter))
-        rank = exact_rank(ranked, descending=self.largest)
+            counts = counts & holds(run.value(self.filter))
+        rank = dense_rank(ranked, descending=self.largest)
         nothing = rank.max(initial=0) + 1
         best = _smallest(np.where(counts, rank, nothing), *self.frame.bounds(run), nothing)
         row = np.zeros(nothing + 1, np.int64)
         row[rank[counts]] = run.place[counts]
         found = values if self.beside is None else beside
-        return found.take(pa.array(row[best], mask=best == nothing))
+        return gather(found, pa.array(row[best], mask=best == nothing))
 
     def __str__(self) -> str:
         return f"{'max' if self.largest else 'min'}({self.input}) over {self.frame}"
@@ -155,14 +151,14 @@ class Gathered(WindowFunction):
         for position in self.present:
             counts &= pc.is_valid(values[position]).to_numpy(zero_copy_only=False)
         if self.filter is not None:
-            counts &= _holds(run.value(self.filter))
+            counts &= holds(run.value(self.filter))
         rows = np.flatnonzero(counts)
         low, high = (np.searchsorted(rows, bound) for bound in self.frame.bounds(run))
         group, member = expand(low, high - low)
         member, weights = rows[member], np.ones(len(member), np.int64)
         if self.sorted:
             group, member, weights = self._by_value(values, group, member)
-        taken = tuple(column.take(pa.array(member)) for column in values)
+        taken = tuple(gather(column, pa.array(member)) for column in values)
         return self.function.result(GroupRows(len(run), group, weights, taken))
 
     def _by_value(
@@ -170,7 +166,7 @@ class Gathered(WindowFunction):
     ) -> tuple[Indices, Indices, Indices]:
         keys = [(values[position], direction) for position, direction in self.sorted]
         keys += [(column, Direction()) for column in values]
-        rank = exact_rank(sort_key(keys, len(values[0])), descending=False)[member]
+        rank = dense_rank(sort_key(keys, len(values[0])), descending=False)[member]
         perm = np.lexsort((rank, group))
         group, rank, member = group[perm], rank[perm], member[perm]
         differs = (group[1:] != group[:-1]) | (rank[1:] != rank[:-1])

@@ -1,4 +1,4 @@
-"""What a window function is, and how far a change reaches."""
+"""The interface of window functions, and how far a change reaches."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["WHOLE", "Reach", "WindowFunction", "reach_of"]
 
 @dataclass(frozen=True)
 class Reach:
-    """Which answers a change can alter, and what must be read to compute them.
+    """Which results a change can alter, and what must be read to compute them.
 
-    A change at some place alters at most the answers of ``back`` rows before it and ``forth`` rows behind
-    it; None is all of them. If the changes of a partition add up to nothing, rows of which all changes are
-    before them in their frame keep their answers, and no more than ``closed`` rows behind the last change
-    are altered. With ``peers`` the answers of a changed row's peers are altered too. To compute an answer,
-    ``read_back`` rows before it and ``read_forth`` behind it are read.
+    A change at some position alters at most the results of ``back`` rows before it and ``forth`` rows after
+    it; None is all of them. If the changes of a partition cancel out in the totals, rows that have all
+    changes before them in their frame keep their results, and no more than ``closed`` rows after the last
+    change are altered. With ``peers`` the results of a changed row's peers are altered too. To compute a
+    result, ``read_back`` rows before it and ``read_forth`` after it are read.
     """
 
     back: int | None = 0
@@ -35,7 +35,7 @@ class Reach:
 
 
 WHOLE = Reach(None, None)
-"""Any change may alter all answers of its partition."""
+"""Any change may alter all results of its partition."""
 
 
 def reach_of(reaches: Iterable[Reach]) -> Reach:

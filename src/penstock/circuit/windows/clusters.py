@@ -13,9 +13,9 @@ from penstock.circuit.ordering import Ordering
 from penstock.circuit.windows.base import Reach
 from penstock.trace import Batch
 from penstock.trace.batch import HIGH
-from penstock.trace.places import place_of, running_total, runs_of
+from penstock.trace.positions import position_of, running_total, runs_of
 from penstock.trace.sort_key import after
-from penstock.zset import Hashes
+from penstock.zset import Hashes, gather, numbers
 
 __all__ = ["Bounds", "Clusters"]
 
@@ -37,7 +37,7 @@ class Clusters:
     """Clusters are numbered in the order of their partitions' keys and of their rows.
 
     ``rows`` are the changed rows by cluster, ``of_row`` the cluster of each row of the batch. ``forth`` is
-    how many rows behind the last change are altered; of an ``open`` cluster all are. ``whole``: all of the
+    how many rows after the last change are altered; in an ``open`` cluster all are. ``whole``: all of the
     partition is read.
     """
 
@@ -71,24 +71,24 @@ class Clusters:
         return len(self._first)
 
     def close(self, balanced: NDArray[np.bool_]) -> None:
-        """Says for which clusters the changes add up to nothing."""
+        """Marks the clusters whose changes cancel out in the totals."""
         closed = self.open & balanced
         self.open = self.open & ~closed
         self.forth = np.where(closed, self._reach.closed, self.forth)
 
     def _far_apart(self, before: Sequence[Batch], keys: Hashes) -> NDArray[np.bool_]:
-        """Whether so many rows lie between a changed row and the one before it that they have nothing in
-        common."""
+        """Whether there are so many rows between a changed row and the one before it that they are
+        independent."""
         reach = self._reach
         if reach.peers:
             return np.zeros(len(self.rows), bool)
         between = np.zeros(len(self.rows) - 1, np.int64)
         words = self._batch.order[self.rows]
-        sort_keys = self._batch.values[0].take(pa.array(self.rows))
+        sort_keys = gather(self._batch.values[0], numbers(self.rows))
         for part in before:
             running = running_total(part, "weights", lambda batch: batch.weights)
-            first, past = place_of(part, words, sort_keys), place_of(part, words, after(sort_keys))
-            # Only the partition's own rows count, not those of a stranger whose run is in its place.
+            first, past = position_of(part, words, sort_keys), position_of(part, words, after(sort_keys))
+            # Only the partition's own rows count, not those of another key in its range.
             start, stop = (bound[self._partition] for bound in runs_of(part, keys)[:2])
             first, past = np.clip(first, start, stop), np.clip(past, start, stop)
             between += running[first[1:]] - running[past[:-1]]
@@ -98,8 +98,8 @@ class Clusters:
     def bounds(self, batch: Batch) -> Bounds:
         """Where the clusters lie in a batch of earlier rows."""
         start, stop, _ = runs_of(batch, self.keys)
-        low = place_of(batch, self._batch.order[self._first], self._low)
-        high = place_of(batch, self._batch.order[self._last], self._high)
+        low = position_of(batch, self._batch.order[self._first], self._low)
+        high = position_of(batch, self._batch.order[self._last], self._high)
         low, high = np.clip(low, start, stop), np.clip(high, start, stop)
         low = np.where(self.whole, start, low)
         return Bounds(start, stop, low, np.where(self.whole | self.open, stop, high))
@@ -108,6 +108,6 @@ class Clusters:
         """The sort keys of changed rows; the part that peers have in common if these matter."""
         taken = pa.array(rows)
         if not self._reach.peers:
-            return self._batch.values[0].take(taken)
-        columns = [column.take(taken) for column in self._batch.values[1:]]
+            return gather(self._batch.values[0], taken)
+        columns = [gather(column, taken) for column in self._batch.values[1:]]
         return self._ordering.key(columns, len(rows))

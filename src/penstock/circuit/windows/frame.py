@@ -1,4 +1,4 @@
-"""Frames: which rows of its partition a row's answer is about."""
+"""Frames: the rows of its partition that a row's result depends on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from penstock.circuit.windows.base import WHOLE, Reach
 from penstock.circuit.windows.run import Run
 from penstock.expr.nodes import Column, Expr
-from penstock.trace.order import exact_rank
+from penstock.trace.order import dense_rank
 from penstock.trace.sort_key import Direction, sort_key
 
 __all__ = ["Frame"]
@@ -37,7 +37,7 @@ class Frame:
 
     @property
     def reach(self) -> Reach:
-        """How far a change reaches, if all that is needed of rows before a stretch are totals."""
+        """How far a change reaches, if only totals are needed of rows before a stretch."""
         if self.upper is None or isinstance(self.lower, Expr) or isinstance(self.upper, Expr):
             return WHOLE
         if not self.rows:
@@ -77,7 +77,7 @@ class Frame:
         limit = run.value(bound)
         # The sum of two decimals may be a wider type.
         both = pa.concat_arrays([run.value(self.key).cast(limit.type), limit])
-        rank = exact_rank(sort_key([(both, self.direction)], 2 * size), descending=False)
+        rank = dense_rank(sort_key([(both, self.direction)], 2 * size), descending=False)
         # One number for stretch and rank: ranks within a stretch grow, so the whole is sorted.
         width = np.int64(2 * size + 2)
         keys, wanted = run.stretch * width + rank[:size], run.stretch * width + rank[size:]

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from penstock.circuit.windows.base import WHOLE, Reach, WindowFunction
 from penstock.circuit.windows.frame import Frame
-from penstock.circuit.windows.run import Run
+from penstock.circuit.windows.run import Run, holds
 from penstock.expr.nodes import Expr
+from penstock.zset import fitted, gather
+from penstock.zset.width import alike
 
 __all__ = ["Picked", "Shifted"]
 
@@ -21,9 +23,8 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Shifted(WindowFunction):
-    """The value of ``input`` so many rows after the current one (``offset``; negative: before it), or
-    the current row's ``default`` if there is no such row. With ``ignore_nulls`` only rows with a value
-    are counted."""
+    """The value of ``input`` ``offset`` rows after the current one (negative: before it), or the current
+    row's ``default`` if there is no such row. With ``ignore_nulls`` only rows with a value are counted."""
 
     input: Expr
     offset: int
@@ -40,11 +41,13 @@ class Shifted(WindowFunction):
         values = run.value(self.input)
         at = self._counted(run, values) if self.ignore_nulls else run.place + self.offset
         there = (at >= run.first) & (at < run.last)
-        found = values.take(pa.array(np.where(there, at, 0), mask=~there)) if len(values) else values
-        return found if there.all() else pc.if_else(pa.array(there), found, run.value(self.default))
+        found = gather(values, pa.array(np.where(there, at, 0), mask=~there)) if len(values) else values
+        if there.all():
+            return found
+        return fitted(pc.if_else(pa.array(there), *alike(found, run.value(self.default))))
 
     def _counted(self, run: Run, values: pa.Array) -> Indices:
-        """The row with a value, so many of them away; -1 if there is none."""
+        """The row with a value at that distance, counting only such rows; -1 if there is none."""
         valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(valid)
         if self.offset == 0 or len(rows) == 0:
@@ -62,15 +65,15 @@ class Shifted(WindowFunction):
 
 @dataclass(frozen=True)
 class Picked(WindowFunction):
-    """The value of ``input`` in the frame's row number ``number`` (from 1; -1 is the last row), NULL
-    without it.
-
-    With ``ignore_nulls`` only rows with a value are counted."""
+    """The value of ``input`` in the frame's row number ``number`` (from 1; -1 is the last row), NULL if there
+    is none. With ``ignore_nulls`` only rows with a value are counted, with a ``filter`` only those that
+    match."""
 
     input: Expr
     number: int
     frame: Frame
     ignore_nulls: bool = False
+    filter: Expr | None = None
 
     @property
     def reach(self) -> Reach:
@@ -80,15 +83,25 @@ class Picked(WindowFunction):
         values = run.value(self.input)
         low, high = self.frame.bounds(run)
         rows = run.place
-        if self.ignore_nulls:
-            rows = np.flatnonzero(pc.is_valid(values).to_numpy(zero_copy_only=False))
+        if self.ignore_nulls or self.filter is not None:
+            rows = np.flatnonzero(self._counted(run, values))
             low, high = np.searchsorted(rows, low), np.searchsorted(rows, high)
         at = low + self.number - 1 if self.number > 0 else high - 1
         there = (at >= low) & (at < high)
         if not there.any():
             return pa.nulls(len(run), values.type)
-        return values.take(pa.array(rows[np.where(there, at, 0)], mask=~there))
+        return gather(values, pa.array(rows[np.where(there, at, 0)], mask=~there))
+
+    def _counted(self, run: Run, values: pa.Array) -> NDArray[np.bool_]:
+        """The rows that are counted."""
+        counted = np.ones(len(run), np.bool_)
+        if self.filter is not None:
+            counted &= holds(run.value(self.filter))
+        if self.ignore_nulls:
+            counted &= pc.is_valid(values).to_numpy(zero_copy_only=False)
+        return counted
 
     def __str__(self) -> str:
         name = {1: "first_value", -1: "last_value"}.get(self.number, f"nth_value {self.number}")
-        return f"{name}({self.input})"
+        where = f" where {self.filter}" if self.filter is not None else ""
+        return f"{name}({self.input}{where})"

@@ -1,4 +1,4 @@
-"""Functions of a row's place alone: ROW_NUMBER, RANK and their kin."""
+"""Functions of a row's position alone: ROW_NUMBER, RANK and related ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ class Ranking(WindowFunction):
 
 @dataclass(frozen=True)
 class NTile(WindowFunction):
-    """The number of the row's bucket, of ``buckets`` as equal in size as can be, larger ones first."""
+    """The number of the row's bucket, of ``buckets`` that are as equal in size as possible, larger ones
+    first."""
 
     buckets: int
 

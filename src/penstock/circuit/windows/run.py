@@ -8,27 +8,28 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from penstock.circuit.accumulators import Total
 from penstock.expr.evaluate import evaluate
 from penstock.expr.nodes import Expr
 
-__all__ = ["Run"]
+__all__ = ["Run", "holds"]
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Run:
-    """Stretches of partitions, each row once per copy. ``stretch`` numbers them and is sorted; ``peer``
-    is equal for neighbours that the ORDER BY does not tell apart.
+    """Stretches of partitions, each row once per copy. ``stretch`` numbers them and is sorted; ``peer`` is
+    equal for neighbours that are equal under the ORDER BY.
 
-    Only the answers of ``altered`` rows are wanted: those of the others may be about frames that were not
-    read in full, and must not be what an error is about.
+    Only the results of ``altered`` rows are needed: those of the others may depend on frames that were not
+    read completely, and must not cause an error.
 
-    ``before`` is the number of rows of the partition that come before each stretch, ``sums_before`` what
-    they add to totals (a missing column is zero).
+    ``before`` is the number of rows of the partition before each stretch, ``sums_before`` their totals (a
+    missing column is zero).
     """
 
     columns: tuple[pa.Array, ...]
@@ -76,3 +77,9 @@ class Run:
     def value(self, expr: Expr) -> pa.Array:
         """An expression on every row."""
         return evaluate(expr, self.columns, len(self))
+
+
+def holds(condition: pa.Array) -> NDArray[np.bool_]:
+    """Where a condition is true (neither false nor NULL)."""
+    true: NDArray[np.bool_] = pc.fill_null(condition, False).to_numpy(zero_copy_only=False)
+    return true

@@ -1,14 +1,14 @@
 """Reading the stretches of partitions that a step's changes reach.
 
-A *cluster* is a group of changed rows of one partition whose reaches overlap. From each batch are read the
-rows between the first and the last of them, the peers of both if they matter, and beyond them as many rows
-as the functions' reach and their frames ask for; or the whole partition where a function needs that, or
-where another partition's rows are mixed in (once in four billion pairs), so that places cannot be counted
-by running totals.
+A *cluster* is a group of changed rows of one partition whose reaches overlap. From each batch these rows are
+read: those between the first and the last of them, the peers of both if they matter, and as many rows beyond
+as the functions' reach and their frames require; or the whole partition if a function needs that, or if
+another partition's rows are mixed in (once in four billion pairs), so that positions cannot be counted by
+running totals.
 
-Rows beyond are read by windows, as in :mod:`penstock.trace.prefix`: what was read in all batches is known,
-and a cluster with too little of that is read again with larger windows. Nothing changed there, so the rows
-beyond are the same before the step and after it. Cost: the rows read, and a search in every batch for each
+Rows beyond are read in windows, as in :mod:`penstock.trace.prefix`: what was read in all batches is known,
+and a cluster for which that is too little is read again with larger windows. Nothing changed there, so the
+rows beyond are the same before and after the step. Cost: the rows read, and a search in every batch for each
 cluster.
 """
 
@@ -27,10 +27,11 @@ from penstock.circuit.windows.clusters import Bounds, Clusters
 from penstock.circuit.windows.run import Run
 from penstock.circuit.windows.totals import sums_before
 from penstock.trace import Batch
-from penstock.trace.exact import exact_words
-from penstock.trace.places import running_total
+from penstock.trace.comparable_words import comparable_words
+from penstock.trace.positions import running_total
 from penstock.trace.search import expand
 from penstock.trace.sorting import order_of, same_as_before
+from penstock.zset import concat, gather, numbers
 
 __all__ = ["Stretches", "read_stretches"]
 
@@ -40,10 +41,8 @@ _SPARE = 8
 
 @dataclass(frozen=True)
 class Stretches:
-    """Rows in order, with their weights before the step and after it; ``altered``: the answer may be
-    another one.
-
-    ``values`` are those of the batches, the sort key first."""
+    """Rows in order, with their weights before and after the step; ``altered``: their result may have
+    changed. ``values`` are those of the batches, the sort key first."""
 
     stretch: Indices
     old: Indices
@@ -54,10 +53,10 @@ class Stretches:
     sums_before: dict[Total, dict[str, Indices]]
 
     def run(self, weights: Indices, peer: Indices) -> Run:
-        """The rows as often as ``weights`` says."""
+        """The rows repeated by ``weights``."""
         row = np.repeat(np.arange(len(weights)), np.maximum(weights, 0))
         taken = pa.array(row)
-        columns = tuple(column.take(taken) for column in self.values[1:])
+        columns = tuple(gather(column, taken) for column in self.values[1:])
         altered = self.altered[row]
         return Run(columns, self.stretch[row], peer[row], altered, self.before, self.sums_before)
 
@@ -89,9 +88,8 @@ def read_stretches(
 
 
 class _Read:
-    """The rows of every cluster from every batch, equal ones together, in order.
-
-    ``side`` is -1 for rows before the changed ones (and their peers), 1 for those behind, 0 in between."""
+    """The rows of every cluster from every batch, consolidated, in order. ``side`` is -1 for rows before the
+    changed ones (and their peers), 1 for those after, 0 in between."""
 
     def __init__(
         self,
@@ -111,7 +109,7 @@ class _Read:
             cluster, row = expand(start, stop - start)
             own = part.key_lo[row] == clusters.keys.lo[cluster]
             side = (row >= bound.high[cluster]).astype(np.int64) - (row < bound.low[cluster])
-            # 1: more rows of this batch lie before this one; 2: behind it.
+            # 1: this batch has more rows before this one; 2: after it.
             end = ((side < 0) & (row == start[cluster]) & (start > bound.start)[cluster]).astype(np.int64)
             end += 2 * ((side > 0) & (row == stop[cluster] - 1) & (stop < bound.stop)[cluster])
             parts.append((part, cluster[own], row[own]))
@@ -128,11 +126,11 @@ class _Read:
         new = np.concatenate([part.weights[row] for part, _, row in parts])
         source = np.concatenate([np.full(len(row), i) for i, (_, _, row) in enumerate(parts)])
         values = [
-            pa.concat_arrays([part.values[i].take(pa.array(row)) for part, _, row in parts])
+            concat([gather(part.values[i], numbers(row)) for part, _, row in parts])
             for i in range(len(parts[0][0].values))
         ]
         old = np.where(source == len(parts) - 1, 0, new)
-        by = (cluster, word, *exact_words(values[0], descending=False))
+        by = (cluster, word, *comparable_words(values[0], descending=False))
         perm = order_of(by)
         differs = ~same_as_before(by, perm)
         starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(perm)), bool), differs)))
@@ -147,7 +145,7 @@ class _Read:
         self.keep = np.ones(len(starts), bool)
 
     def kept(self, back: Indices, forth: Indices) -> bool:
-        """Chooses the rows beyond the changed ones that are wanted; False if too few are known."""
+        """Selects the needed rows beyond the changed ones; False if too few are known."""
         size = len(self._clusters)
         position = np.arange(len(self.cluster))
         first, last = np.full(size, -1), np.full(size, len(position))
@@ -180,13 +178,13 @@ class _Read:
         return distance
 
     def altered(self, back: Indices, forth: Indices) -> NDArray[np.bool_]:
-        """The rows among those kept whose answers may be others than before."""
+        """Those of the kept rows whose results may have changed."""
         wanted = np.where(self.side < 0, back[self.cluster], forth[self.cluster])
         altered: NDArray[np.bool_] = self.keep & ((self.side == 0) | (self._distance() < wanted))
         return altered
 
     def first_kept(self, number: int) -> Indices:
-        """For each cluster the place in batch ``number`` where what is kept of it begins."""
+        """For each cluster the position in batch ``number`` where its kept rows begin."""
         mine = (self._source == number) & (self._side < 0) & self.keep[self._position]
         kept = np.bincount(self.cluster[self._position[mine]], minlength=len(self._clusters))
         return self._bounds[number].low - kept
@@ -196,7 +194,7 @@ class _Read:
     ) -> Stretches:
         """What was kept."""
         rows = pa.array(self._first[self.keep])
-        values = tuple(column.take(rows) for column in self._values)
+        values = tuple(gather(column, rows) for column in self._values)
         keep = self.keep
         return Stretches(
             self.cluster[keep], self.old[keep], self.new[keep], altered[keep], values, before, sums

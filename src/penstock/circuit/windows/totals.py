@@ -1,4 +1,4 @@
-"""Totals of the rows of a partition that come before a stretch, from running totals kept with the batches."""
+"""Totals of the rows of a partition before a stretch, from running totals cached with the batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sums_before(
     whole: NDArray[np.bool_],
     totals: Sequence[Total],
 ) -> dict[Total, dict[str, Indices]]:
-    """For each stretch what the rows of its partition before place ``starts`` of every batch add up to."""
+    """For each stretch the totals of the rows of its partition before position ``starts`` of every batch."""
     found: dict[Total, dict[str, Indices]] = {total: {} for total in totals}
     for batch, at, bound in zip(before, starts, bounds, strict=True):
         for total in totals:
@@ -47,7 +47,7 @@ def _running(batch: Batch, total: Total) -> dict[str, Indices]:
 
 
 def balanced(batch: Batch, clusters: Clusters, totals: Sequence[Total]) -> NDArray[np.bool_]:
-    """The clusters whose changes leave the number of rows and all totals as they were."""
+    """The clusters whose changes leave the number of rows and all totals unchanged."""
     size = len(clusters)
     even: NDArray[np.bool_] = _sums(clusters.of_row, batch.weights, size) == 0
     for total in totals:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyspark.sql.types import BooleanType, LongType
 
 from penstock.circuit.delta import Delta
-from penstock.circuit.operators import AppendArrange, Arrange, Join
+from penstock.circuit.operators import Arrange, Join
 from penstock.expr.nodes import Call, Column
 from penstock.zset import ReferenceZSet
 from penstock.zset.reference import Row
@@ -63,24 +63,6 @@ def test_join_with_a_residual_condition_keeps_only_the_columns_asked_for(
 ) -> None:
     schema = pa.schema([("y", pa.int64()), ("k", pa.int64())])
     check_join(left, right, Join(schema, X_BELOW_Y, (3, 0)), (0,), collide=collide)
-
-
-@given(steps=st.lists(st.tuples(*[st.lists(row, max_size=4)] * 2), min_size=1, max_size=5))
-@settings(deadline=None, max_examples=25)
-def test_rows_that_never_go_are_joined_like_any_others(steps: list[tuple[Rows, Rows]]) -> None:
-    for kinds in ((AppendArrange, AppendArrange), (AppendArrange, Arrange)):
-        sides = (Alone(kinds[0](LEFT)), Alone(kinds[1](RIGHT)))
-        join = Alone(Join(BOTH, X_BELOW_Y, (0, 1, 2, 3)))
-        total, came = ReferenceZSet({}), (list[Row](), list[Row]())
-        for change in steps:
-            flows = []
-            for side, schema, rows, seen in zip(sides, (LEFT, RIGHT), change, came, strict=True):
-                flows.append(side.step(delta(schema, [(one, 1) for one in rows], (0,))))
-                seen.extend(rows)
-            total = total.add(meaning(join.step(*flows)))
-        product = reference(came[0]).join(reference(came[1]), lambda a, b: a[0] == b[0] and a[1] < b[1])  # type: ignore[operator]
-        assert total == product
-        assert len(sides[0].spines[0]) == len(came[0])
 
 
 @given(left=histories(row, 5), right=histories(row, 5))

@@ -34,7 +34,7 @@ ROW = st.builds(
 Told = dict[tuple[object, ...], int]
 
 
-def told(rows: Rows) -> Told:
+def changes_of(rows: Rows) -> Told:
     """Key, start, end and extremes of each stretch of rows that touch, and how many rows: the obvious way."""
     found: Told = {}
     for key in {row[0] for row in rows}:
@@ -56,9 +56,10 @@ def test_what_touches_becomes_one_row_with_the_weight_of_all(rows: Rows, in_time
     rows = sorted(rows, key=lambda row: row[1]) if in_time else rows
     zset = delta_of(Alone(OPERATOR).step(delta(SCHEMA, [(row, 1) for row in rows], [0]))).zset
     names = OPERATOR.schema.names
-    found = [tuple(row[name] for name in names) for row in zset.to_batch().select(names).to_pylist()]
+    table = pa.Table.from_batches(zset.to_batches()).select(names)
+    found = [tuple(row[name] for name in names) for row in table.to_pylist()]
     assert len(set(found)) == len(found)
-    assert dict(zip(found, zset.weights.tolist(), strict=True)) == told(rows)
+    assert dict(zip(found, zset.weights.tolist(), strict=True)) == changes_of(rows)
 
 
 def test_a_row_that_counts_twice_counts_twice() -> None:

@@ -15,7 +15,7 @@ from penstock.zset import ReferenceZSet
 from tests.circuit.alone import Alone, Change, Rows, changes_of, delta, meaning, reference
 
 MOVING = pa.schema([("k", pa.int64()), ("x", pa.int64())])
-STANDING = pa.schema([("k", pa.int64()), ("y", pa.int64())])
+STATIC = pa.schema([("k", pa.int64()), ("y", pa.int64())])
 OUTPUT = pa.schema([("x", pa.int64()), ("y", pa.int64())])
 X, Y = Column(LongType(), True, 1), Column(LongType(), True, 3)
 BELOW = Call(BooleanType(), True, "LessThan", (X, Y))
@@ -29,11 +29,11 @@ class Joined:
     """A lookup join beside the arrangement of what stands still."""
 
     def __init__(self, condition: Expr | None) -> None:
-        self.standing = Alone(Arrange(STANDING))
+        self.static = Alone(Arrange(STATIC))
         self.join = Alone(LookupJoin(OUTPUT, condition, (1, 3)))
 
-    def step(self, moving: Change, standing: Change = ()) -> ReferenceZSet:  # type: ignore[assignment]
-        rows = self.standing.step(delta(STANDING, list(standing), [0]))
+    def step(self, moving: Change, static: Change = ()) -> ReferenceZSet:  # type: ignore[assignment]
+        rows = self.static.step(delta(STATIC, list(static), [0]))
         return meaning(self.join.step(delta(MOVING, moving, [0]), rows))
 
 

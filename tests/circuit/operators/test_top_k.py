@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from penstock.circuit.operators import AppendTopK, PartialTopK, TopK
+from penstock.circuit.operators import TopK
 from penstock.circuit.ordering import OrderBy, Ordering
 from penstock.zset import ReferenceZSet
 from tests.circuit.alone import (
@@ -24,22 +22,8 @@ from tests.circuit.alone import (
     meaning,
     reference,
 )
+from tests.circuit.operators.ranked import ORDERS, ROW, SCHEMA
 from tests.circuit.places import in_order
-
-SCHEMA = pa.schema([("g", pa.string()), ("x", pa.float64()), ("s", pa.string())])
-
-ROW = st.tuples(
-    st.sampled_from(["a", "b", None]),
-    st.sampled_from([None, 1.0, -0.5, 0.0, math.nan, math.inf, 2.0**-60, 1.0 + 2.0**-40]),
-    st.sampled_from([None, "", "abcd", "abcde", "abcd\0", "z"]),
-)
-ORDERS = {
-    "ascending": (OrderBy(1),),
-    "descending": (OrderBy(1, True, False),),
-    "nulls_last": (OrderBy(1, False, False), OrderBy(2, True, True)),
-    "text_first": (OrderBy(2, True, False), OrderBy(1)),
-    "nothing": (),
-}
 
 
 def taken(rows: ReferenceZSet, op: TopK, width: int) -> ReferenceZSet:
@@ -105,36 +89,3 @@ def test_rows_before_the_limit_that_were_deleted_are_replaced_by_those_behind_it
         alone.step(delta(SCHEMA, [(row, -1)], ()))
     out = alone.step(delta(SCHEMA, [(rows[400][0], -1)], ()))
     assert meaning(out) == ReferenceZSet({("a", 400.0, None): -1, ("a", 402.0, None): 1})
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(("offset", "limit", "numbers"), [(0, 1, 0), (0, 3, 1), (2, 2, 0), (1, 2, 1)])
-@pytest.mark.parametrize("collide", [False, True])
-@given(history=st.lists(st.lists(ROW, max_size=12), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=6)
-def test_over_rows_that_never_go_the_same_rows_are_found_though_few_are_kept(
-    history: list[list[Any]], order: str, offset: int, limit: int, numbers: int, collide: bool
-) -> None:
-    schema = SCHEMA.append(pa.field("n", pa.int32())) if numbers else SCHEMA
-    parameters = (schema, Ordering(ORDERS[order]), offset, limit, numbers)
-    plain, growing = Alone(TopK(*parameters)), Alone(AppendTopK(*parameters))
-    partial = Alone(PartialTopK(SCHEMA, Ordering(ORDERS[order]), offset + limit))
-    for rows in history:
-        part = delta(SCHEMA, [(row, 1) for row in rows], range(1))
-        part = colliding(part) if collide else part
-        first = partial.step(part)
-        assert len(first) <= len(part)
-        assert meaning(growing.step(first)) == meaning(plain.step(part))
-
-
-def test_what_falls_behind_the_limit_is_not_kept() -> None:
-    alone = Alone(AppendTopK(SCHEMA, Ordering((OrderBy(1, True, False),)), 0, 2))
-    for start in range(0, 1000, 100):
-        alone.step(delta(SCHEMA, [(("a", float(start + i), None), 1) for i in range(100)], range(1)))
-    assert sum(len(batch) for batch in alone.stored(0)) <= 8
-
-
-def test_rows_that_come_together_are_cut_to_the_limit_before_they_travel() -> None:
-    alone = Alone(PartialTopK(SCHEMA, Ordering((OrderBy(1),)), 3))
-    out = alone.step(delta(SCHEMA, [(("a", float(i), None), 1) for i in range(100)], range(1)))
-    assert meaning(out) == ReferenceZSet({("a", float(i), None): 1 for i in range(3)})

@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.circuit.delta import Delta
-from penstock.circuit.keyed import DELETE, INSERT, UPSERT
-from penstock.circuit.layout import Layout
-from penstock.circuit.operators import AppendTable, Table
+from penstock.circuit.operation import Operation
+from penstock.circuit.operators import Table
 from penstock.errors import DuplicateKey, MissingRow
 from penstock.zset import Hashes, ReferenceZSet, hash_columns
 from tests.circuit.alone import SEED, Alone, contents, delta, meaning
-from tests.trace.reference import is_sorted_and_consolidated
 
 SCHEMA = pa.schema([("v", pa.string()), ("id", pa.int64())])
+UPSERT, DELETE, INSERT = Operation.UPSERT, Operation.DELETE, Operation.INSERT
 KEYED = Table(SCHEMA, "t", (1,))
 KEYLESS = Table(SCHEMA, "t", ())
 
@@ -31,7 +30,9 @@ operation = st.tuples(
 def _push(operations: list[tuple[int, int, str]], *, collide: bool = False) -> Delta:
     part = delta(SCHEMA, [((v if op != DELETE else None, k), op) for op, k, v in operations], (1,))
     assert part.keys is not None
-    return Delta(part.zset, Hashes(part.keys.hi & np.uint64(1), part.keys.lo)) if collide else part
+    keys = Hashes(part.keys.hi & np.uint64(1), part.keys.lo) if collide else part.keys
+    zset = part.zset.with_weights(np.ones(len(part), np.int64))
+    return Delta(zset, keys, operations=part.zset.weights.astype(np.int8))
 
 
 def _apply(held: dict[int, str], operations: list[tuple[int, int, str]]) -> tuple[dict[int, str], int] | None:
@@ -124,13 +125,17 @@ def test_a_keyless_table_is_a_multiset_that_refuses_to_owe_rows(steps: list[list
 
 
 def test_an_opening_step_emits_the_contents_and_changes_nothing() -> None:
-    for table in (KEYED, KEYLESS):
+    keyed = _push([(UPSERT, 1, "a"), (UPSERT, 2, "b")]), _push([(DELETE, 2, ""), (UPSERT, 3, "c")])
+    keyless = (
+        delta(SCHEMA, [(("a", 1), 1), (("b", 2), 1)], (0, 1)),
+        delta(SCHEMA, [(("b", 2), -1), (("c", 3), 1)], (0, 1)),
+    )
+    for table, steps in ((KEYED, keyed), (KEYLESS, keyless)):
         alone = Alone(table)
-        key = (1,) if table.key else (0, 1)
-        alone.step(delta(SCHEMA, [(("a", 1), 1), (("b", 2), 1)], key))
-        alone.step(delta(SCHEMA, [(("b", 2), -1), (("c", 3), 1)], key))
+        for step in steps:
+            alone.step(step)
         alone.opening = True
-        opened = alone.step(delta(SCHEMA, [], key))
+        opened = alone.step(delta(SCHEMA, [], (1,)))
         assert meaning(opened) == ReferenceZSet({("a", 1): 1, ("c", 3): 1})
         assert contents(opened) == meaning(opened)
         alone.opening = False
@@ -142,29 +147,3 @@ def test_an_empty_table_opens_empty() -> None:
         alone = Alone(table)
         alone.opening = True
         assert len(alone.step(delta(SCHEMA, [], (1,)))) == 0
-
-
-@given(steps=st.lists(st.lists(st.tuples(row, st.just(1)), min_size=1, max_size=6), max_size=6))
-@settings(deadline=None, max_examples=25)
-def test_an_append_only_table_keeps_every_row_and_opens_with_all_of_them(steps: list[list[Any]]) -> None:
-    alone = Alone(AppendTable(SCHEMA, "a"))
-    for change in steps:
-        assert meaning(alone.step(delta(SCHEMA, change))) == ReferenceZSet.of_rows(change)
-    everything = [entry for change in steps for entry in change]
-    assert len(alone.spines[0]) == len(everything)  # equal rows are told apart: none is merged with another
-    kept = alone.spines[0].merged()
-    assert kept is None or is_sorted_and_consolidated(kept)
-    alone.opening = True
-    assert meaning(alone.step(delta(SCHEMA, []))) == ReferenceZSet.of_rows(everything)
-    assert len(alone.spines[0]) == len(everything)
-
-
-def test_any_number_of_workers_shares_an_append_only_table() -> None:
-    alone = Alone(AppendTable(SCHEMA, "a"))
-    for size in (5, 1, 30, 200):
-        alone.step(delta(SCHEMA, [(("a", i), 1) for i in range(size)]))
-    for workers in (1, 3, 8):
-        layout = Layout.even(workers)
-        for batch in alone.spines[0].batches:
-            parts = [part for worker in range(workers) for part in layout.slices(worker, batch)]
-            assert sum(stop - start for start, stop in parts) == len(batch)

@@ -3,15 +3,11 @@ changes of both sides in one step."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from pyspark.sql.types import BooleanType, DoubleType, LongType
+from pyspark.sql.types import BooleanType, DoubleType
 
-from penstock.circuit.delta import Delta
 from penstock.circuit.operators import (
     Arrange,
     ConditionalSemiJoin,
@@ -22,63 +18,29 @@ from penstock.circuit.operators import (
     Wanted,
 )
 from penstock.errors import EvaluationError
-from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.nodes import Call, Literal
 from penstock.zset import ReferenceZSet
 from tests.circuit.alone import (
     Alone,
-    Change,
     Rows,
-    changes_of,
-    colliding,
     delta,
     histories,
     meaning,
-    reference,
 )
-
-LEFT = pa.schema([("k", pa.int64()), ("x", pa.int64())])
-RIGHT = pa.schema([("k", pa.int64()), ("y", pa.int64())])
-FLAGGED = pa.schema([*LEFT, pa.field("exists", pa.bool_())])
-row = st.tuples(st.integers(0, 3), st.integers(0, 3))
-K = Column(LongType(), True, 0)
-X, Y = Column(LongType(), True, 1), Column(LongType(), True, 3)
-X_BELOW_Y = Call(BooleanType(), True, "LessThan", (X, Y))
-WANTED: list[Wanted] = ["matched", "unmatched", "flagged"]
-
-
-def expected(left: Rows, right: Rows, wanted: Wanted, condition: Expr | None) -> ReferenceZSet:
-    """The rows of the left side by whether the right side has one of the same key (and a larger value)."""
-
-    def matches(one: Any) -> bool:
-        return any(one[0] == other[0] and (condition is None or one[1] < other[1]) for other in right)
-
-    rows = reference(left)
-    if wanted == "flagged":
-        return rows.map(lambda one: (*one, matches(one)))
-    return rows.filter(lambda one: matches(one) == (wanted == "matched"))
-
-
-def check(left: list[Rows], right: list[Rows], operator: SemiJoin, feed: str) -> None:
-    """Steps both sides; ``feed`` says whether keys collide and whether the right side comes arranged."""
-    sides = (Alone(Arrange(LEFT)), Alone(Arrange(RIGHT)))
-    alone = Alone(operator)
-    condition = operator.condition if isinstance(operator, ConditionalSemiJoin) else None
-    total = ReferenceZSet({})
-    steps = max(len(left), len(right))
-    left, right = left + left[-1:] * (steps - len(left)), right + right[-1:] * (steps - len(right))
-
-    def indexed(schema: pa.Schema, change: Change) -> Delta:
-        part = delta(schema, change, (0,))
-        return colliding(part) if feed == "colliding" else part
-
-    for now, (l_change, r_change) in enumerate(zip(changes_of(left), changes_of(right), strict=True)):
-        one, other = sides[0].step(indexed(LEFT, l_change)), indexed(RIGHT, r_change)
-        total = total.add(meaning(alone.step(one, other if feed == "indexed" else sides[1].step(other))))
-        assert total == expected(left[now], right[now], operator.wanted, condition)
-
-
-def schema_of(wanted: Wanted) -> tuple[pa.Schema, tuple[int, ...]]:
-    return (FLAGGED, (0, 1, 2)) if wanted == "flagged" else (LEFT, (0, 1))
+from tests.circuit.operators.semi_joining import (
+    LEFT,
+    RIGHT,
+    WANTED,
+    X_BELOW_Y,
+    K,
+    X,
+    Y,
+    arranged,
+    check,
+    row,
+    schema_of,
+    stepped,
+)
 
 
 @pytest.mark.parametrize("feed", ["arranged", "indexed", "colliding"])
@@ -88,23 +50,6 @@ def schema_of(wanted: Wanted) -> tuple[pa.Schema, tuple[int, ...]]:
 def test_by_key(left: list[Rows], right: list[Rows], wanted: Wanted, feed: str) -> None:
     schema, keep = schema_of(wanted)
     check(left, right, SemiJoin(schema, wanted, keep), feed)
-
-
-@pytest.mark.parametrize("feed", ["arranged", "colliding"])
-@pytest.mark.parametrize("wanted", WANTED)
-@given(left=histories(row), right=histories(row))
-@settings(deadline=None, max_examples=20)
-def test_by_key_and_condition(left: list[Rows], right: list[Rows], wanted: Wanted, feed: str) -> None:
-    schema, keep = schema_of(wanted)
-    check(left, right, ConditionalSemiJoin(schema, wanted, keep, condition=X_BELOW_Y), feed)
-
-
-def stepped(sides: tuple[Alone, Alone], left: Change, right: Change) -> tuple[Any, Any]:
-    return sides[0].step(delta(LEFT, left, (0,))), sides[1].step(delta(RIGHT, right, (0,)))
-
-
-def arranged() -> tuple[Alone, Alone]:
-    return Alone(Arrange(LEFT)), Alone(Arrange(RIGHT))
 
 
 @pytest.mark.parametrize(
@@ -170,12 +115,6 @@ def test_a_new_row_with_two_matches_is_an_error_where_only_one_is_allowed(operat
     alone.step(*stepped(sides, [], [((1, 5), 1), ((1, 6), 1)]))
     with pytest.raises(EvaluationError, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
         alone.step(*stepped(sides, [((1, 0), 1)], []))
-
-
-def test_two_matches_are_none_by_a_condition_that_only_one_meets() -> None:
-    sides, alone = arranged(), Alone(SINGLE[1])
-    flow = alone.step(*stepped(sides, [((1, 3), 1), ((2, 9), 1)], [((1, 5), 1), ((1, 2), 1)]))
-    assert meaning(flow) == ReferenceZSet({(2, 9): 1})
 
 
 QUOTIENT = Call(
