@@ -9,7 +9,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from pyspark.sql.types import StringType, StructField
 
-from penstock.intake.columns import let_in
+from penstock.intake.columns import checked_column
 from penstock.intake.refusal import RefusedError
 
 FIELD = StructField("t", StringType())
@@ -40,20 +40,20 @@ def test_it_agrees_with_a_full_validation(
     except pa.ArrowInvalid:
         fits = False
     if fits:
-        assert let_in(array, FIELD, in_key=False) is array
+        assert checked_column(array, FIELD, in_key=False) is array
     else:
         with pytest.raises(RefusedError, match="not valid"):
-            let_in(array, FIELD, in_key=False)
+            checked_column(array, FIELD, in_key=False)
 
 
 @pytest.mark.parametrize("text", [b"\xff", b"a\x80", b"\xc3"])
 def test_bytes_that_are_no_text_are_refused(text: bytes) -> None:
     array = pa.array([b"plain", text]).view(pa.string())
     with pytest.raises(RefusedError, match="not valid"):
-        let_in(array, FIELD, in_key=False)
-    assert let_in(array.slice(0, 1), FIELD, in_key=False).to_pylist() == ["plain"]
+        checked_column(array, FIELD, in_key=False)
+    assert checked_column(array.slice(0, 1), FIELD, in_key=False).to_pylist() == ["plain"]
 
 
 def test_text_beyond_ascii_is_let_in() -> None:
     array = pa.array(["plain", "größer", "", "漢字", None])
-    assert let_in(array, FIELD, in_key=False) is array
+    assert checked_column(array, FIELD, in_key=False) is array

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from penstock.errors import WorkerLost
 from penstock.schedule import Message
+from penstock.schedule.opening import Opening, Written
 from penstock.storage import Appender, MemoryBackend, Part
 from tests.schedule.inline import Meanwhile, Resident, Staged
 
@@ -59,10 +60,15 @@ class _CrashingAppender:
     def __init__(self, backend: CrashingBackend, inner: Appender) -> None:
         self._backend, self._inner = backend, inner
 
-    def append(self, parts: Sequence[Part]) -> None:
+    @property
+    def broken(self) -> bool:
+        return self._inner.broken
+
+    def append(self, parts: Sequence[Part], *, durable: bool = True) -> None:
         whole = b"".join(bytes(pa.py_buffer(part)) for part in parts)
         self._backend.count(
-            lambda: self._inner.append([whole]), lambda: self._inner.append([whole[: len(whole) // 2]])
+            lambda: self._inner.append([whole], durable=durable),
+            lambda: self._inner.append([whole[: len(whole) // 2]], durable=durable),
         )
 
     def truncate(self, size: int) -> None:
@@ -98,8 +104,8 @@ class _Losing:
 class LosingResident(_Losing, Resident):
     """Resident workers that can be lost."""
 
-    def open(self, body: Mapping[str, Any]) -> None:
-        return self._call("open", lambda: Resident.open(self, body))
+    def open(self, opening: Opening) -> None:
+        return self._call("open", lambda: Resident.open(self, opening))
 
     def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
         return self._call("step", lambda: Resident.step(self, step, inputs, meanwhile))
@@ -110,13 +116,13 @@ class LosingResident(_Losing, Resident):
     def settle(self) -> None:
         return self._call("settle", lambda: Resident.settle(self))
 
-    def commit(self, version: int) -> list[dict[str, Any]]:
+    def commit(self, version: int) -> list[Written]:
         return self._call("commit", lambda: Resident.commit(self, version))
 
     def begin_commit(self, version: int) -> None:
         return self._call("begin_commit", lambda: Resident.begin_commit(self, version))
 
-    def finish_commit(self) -> list[dict[str, Any]]:
+    def finish_commit(self) -> list[Written]:
         return self._call("finish_commit", lambda: Resident.finish_commit(self))
 
     def read(self, name: str) -> pa.Table:
@@ -132,9 +138,9 @@ class LosingStaged(_Losing, Staged):
     def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
         return self._call("step", lambda: Staged.step(self, step, inputs, meanwhile))
 
-    def open(self, body: Mapping[str, Any]) -> None:
+    def open(self, opening: Opening) -> None:
         self.gone = False
-        Staged.open(self, body)
+        Staged.open(self, opening)
 
     def read(self, name: str) -> pa.Table:
         return self._call("read", lambda: Staged.read(self, name))

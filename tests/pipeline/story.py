@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
-from penstock.schedule.change_log import STEP_COLUMN
+from penstock.schedule.change_log import STEP_COLUMN, read_changes
 from penstock.schedule.state import open_segment
 from penstock.storage import MemoryBackend
 from penstock.zset import HashSeed, ReferenceZSet
@@ -61,37 +61,36 @@ def coordinator(
     )
 
 
-def live(told: Coordinator, until: int = STEPS) -> None:
+def live(driver: Coordinator, until: int = STEPS) -> None:
     """Runs the steps that are missing, with a commit after some of them."""
-    for number, step_input in enumerate(inputs(told.store.seed), start=1):
-        if told.step < number <= until:
-            report = told.run_step(step_input)
-            assert report.step == told.step == number
+    for number, step_input in enumerate(inputs(driver.store.seed), start=1):
+        if driver.step < number <= until:
+            report = driver.run_step(step_input)
+            assert report.step == driver.step == number
             if number in COMMIT_AFTER:
-                told.settle()
-                told.commit()
+                driver.settle()
+                driver.commit()
 
 
-def changes(told: Coordinator, view: str, since: int = -1) -> pa.Table:
+def changes(driver: Coordinator, view: str, since: int = -1) -> pa.Table:
     """All changes of a view, stored and recent, as a run puts them together."""
     parts = [
-        pa.Table.from_batches([open_segment(told.store.backend, ref["segment"]).read(ref["entry"])])
-        for ref in told.store.body["changes"].get(view, ())
-        if ref["last"] > since
+        pa.Table.from_batches([read_changes(open_segment(driver.store.backend, segment), block.entry)])
+        for segment, block in driver.store.changes_of(view, since)
     ]
-    table = pa.concat_tables([*parts, told.recent_changes(view, since)])
+    table = pa.concat_tables([*parts, driver.recent_changes(view, since)])
     return table.filter(pc.greater(table[STEP_COLUMN], since))
 
 
-def check(told: Coordinator, steps: int) -> None:
+def check(driver: Coordinator, steps: int) -> None:
     """Contents are those after ``steps`` steps, and every step's changes are there exactly once."""
-    assert told.step == steps
+    assert driver.step == steps
     for name in (*NAMES, "t", "u"):
-        assert zset_of(told.read(name)) == CONTENTS[steps][name], name
+        assert zset_of(driver.read(name)) == CONTENTS[steps][name], name
     for view in NAMES:
-        table = changes(told, view)
+        table = changes(driver, view)
         for step in range(1, steps + 1):
             part = table.filter(pc.equal(table[STEP_COLUMN], step)).drop_columns([STEP_COLUMN])
             assert zset_of(part) == CONTENTS[step][view].subtract(CONTENTS[step - 1][view]), (view, step)
         assert not table.num_rows or max(table[STEP_COLUMN].to_pylist()) <= steps
-    assert [told.times[step] for step in range(1, steps + 1)] == [1_000_000 + step for step in range(steps)]
+    assert [driver.times[step] for step in range(1, steps + 1)] == [1_000_000 + step for step in range(steps)]

@@ -47,21 +47,21 @@ def test_packed_state_is_resumed_by_any_number_of_workers(
 ) -> None:
     backend = MemoryBackend()
     for until, workers in enumerate([2, 1, 3], start=1):
-        told = coordinator(backend, kind, workers=workers)
-        told.open()
-        check(told, until - 1)
-        live(told, until)
-        check(told, until)
-        told.close()
+        driver = coordinator(backend, kind, workers=workers)
+        driver.open()
+        check(driver, until - 1)
+        live(driver, until)
+        check(driver, until)
+        driver.close()
     assert kinds(backend) == {PACKED, "changes"}
 
 
 def test_packed_and_plain_state_live_side_by_side(pack_everything: None) -> None:
     backend = MemoryBackend()
-    told = coordinator(backend, CompactResident)
-    told.open()
-    live(told, 2)
-    told.close()
+    driver = coordinator(backend, CompactResident)
+    driver.open()
+    live(driver, 2)
+    driver.close()
     plain = coordinator(backend)
     plain.open()
     live(plain)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 from penstock.circuit.layout import Layout
+from penstock.cli.main import app
 from penstock.errors import InputError, PipelineError, StorageError
 from penstock.pipeline.pipeline import Mode, Pipeline
+from penstock.pipeline.recovery import diagnose
 from penstock.pipeline.run import Run
 from penstock.schedule import Worker
-from penstock.schedule.message import FILE_LEVEL, file_edge
-from penstock.storage import MemoryBackend
+from penstock.schedule.message import FILE_LEVEL, InputFiles
+from penstock.storage import MemoryBackend, open_backend
 from penstock.zset import HashSeed
 
 SCRIPT = """
@@ -63,7 +65,7 @@ def planned(spark: SparkSession) -> Pipeline:
 def run(planned: Pipeline, mode: Mode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """One pipeline for all tests that leave it as they found it: with ROWS in every table."""
     folder = tmp_path_factory.mktemp(mode)
-    with planned.anew(folder / "state", workers=2, mode=mode).run() as run:
+    with planned.clone(folder / "state", workers=2, mode=mode).run() as run:
         for table in TABLES:
             assert run.load(table, write(folder / f"{table}.parquet", ROWS)) == 5
         assert run.step().input_rows == 15
@@ -80,17 +82,17 @@ def test_the_rows_of_a_file_are_in_the_table_and_in_the_views(run: Run) -> None:
 def test_workers_meet_after_files_only_where_rows_have_an_owner(planned: Pipeline) -> None:
     program = planned.program()
     worker = Worker(program, 0, Layout.even(2), MemoryBackend(), HashSeed.random())
-    edges = {table: file_edge(program.circuit.tables[table]) for table in TABLES}
-    met = {table for table in TABLES if FILE_LEVEL in worker.exchanging([edges[table]])}
+    routes = {table: InputFiles(program.circuit.tables[table]) for table in TABLES}
+    met = {table for table in TABLES if FILE_LEVEL in worker.exchanging([routes[table]])}
     assert met == {"keyed", "keyless"}
-    assert FILE_LEVEL in worker.exchanging(sorted(edges.values()))
-    assert 0 in worker.exchanging([edges["events"]])  # what was counted travels
+    assert FILE_LEVEL in worker.exchanging(routes.values())
+    assert 0 in worker.exchanging([routes["events"]])  # what was counted travels
 
 
 def test_loaded_rows_are_replaced_and_deleted_like_pushed_ones(
     planned: Pipeline, mode: Mode, tmp_path: Path
 ) -> None:
-    with planned.anew(tmp_path / "state", workers=2, mode=mode).run() as run:
+    with planned.clone(tmp_path / "state", workers=2, mode=mode).run() as run:
         for table in TABLES:
             run.load(table, write(tmp_path / f"{table}.parquet", ROWS))
         run.step()
@@ -122,7 +124,7 @@ def test_a_file_that_is_not_like_the_table_is_refused_at_once(run: Run, table: s
     exact = write(tmp_path / "exact.parquet", [(1, "a", "b", 1)], names)
     twice = write(tmp_path / "twice.parquet", [(1, "a", "b", 1)], names.set(1, pa.field("NAME", pa.string())))
     for path, column, reason in [
-        (tmp_path / "absent.parquet", None, "cannot be read as Parquet"),
+        (tmp_path / "absent.parquet", None, "there is no file or folder"),
         (broken, None, "cannot be read as Parquet"),
         (narrow, "name", "no such column; it has: id, n"),
         (text, "id", "the data is string"),
@@ -209,12 +211,9 @@ def test_a_keyed_table_takes_a_file_or_pushed_rows_in_a_step(run: Run, tmp_path:
     assert run.discard() == 5
 
 
-def test_a_load_that_no_version_holds_is_read_again_after_a_crash(
-    planned: Pipeline, mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pipe = planned.anew(tmp_path / "state", workers=2, mode=mode)
+def loaded_and_killed(pipe: Pipeline, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that has read a file and is in no version."""
     pipe._commit_interval_s = 1e9
-    path = write(tmp_path / "input.parquet", ROWS)
     run = pipe.run()
     for table in TABLES:
         run.load(table, path)
@@ -224,21 +223,23 @@ def test_a_load_that_no_version_holds_is_read_again_after_a_crash(
 
     with monkeypatch.context() as patch:
         patch.setattr(run._coordinator.store, "publish", full)
-        if mode == "staged":
-            with pytest.raises(PipelineError, match="step 1 is done and safe in the input log"):
-                run.step()
-        else:
-            run.step()
+        assert run.step().step == 1
         run.kill()
-    changed, times = tmp_path / "changed.parquet", path.stat()
-    path.rename(changed)
-    with pytest.raises(InputError, match=r"input\.parquet cannot be read"):
+
+
+def test_a_load_that_no_version_holds_is_read_again_after_a_crash(
+    planned: Pipeline, mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = planned.clone(tmp_path / "state", workers=2, mode=mode)
+    path = write(tmp_path / "input.parquet", ROWS)
+    loaded_and_killed(pipe, path, monkeypatch)
+    path.rename(tmp_path / "moved.parquet")
+    with pytest.raises(PipelineError, match=r"step 1 .* cannot be run again.*input\.parquet cannot be read"):
         pipe.run()
     write(path, ROWS[:2])
-    with pytest.raises(InputError, match=r"input\.parquet was changed after a step took it"):
+    with pytest.raises(PipelineError, match=r"input\.parquet was changed after .*penstock recover"):
         pipe.run()
-    changed.rename(path)
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    write(path, ROWS)  # the same content, at another time
     again = Pipeline("loads", tmp_path / "state", workers=3, mode=mode, spark=planned.spark)
     with again.run() as resumed:
         assert resumed.status().step == 1
@@ -246,3 +247,23 @@ def test_a_load_that_no_version_holds_is_read_again_after_a_crash(
             assert rows_of(resumed, table) == ROWS
         assert rows_of(resumed, "by_name") == [("a", 3, 9), ("b", 2, 2)]
         assert resumed.changes("told").num_rows == 2
+
+
+def test_a_step_can_be_run_again_without_a_file_that_is_gone(
+    planned: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = planned.clone(tmp_path / "state", workers=2)
+    path = write(tmp_path / "input.parquet", ROWS)
+    loaded_and_killed(pipe, path, monkeypatch)
+    path.unlink()
+    backend = open_backend(str(tmp_path / "state"))
+    assert [file.rows for file in diagnose(backend).missing] == [len(ROWS)] * len(TABLES)
+    result = CliRunner().invoke(app, ["recover", str(tmp_path / "state"), "--skip-input", str(path), "--yes"])
+    assert result.exit_code == 0, result.output
+    assert not diagnose(backend).missing
+    with pipe.run() as resumed:
+        assert resumed.status().step == 1
+        assert all(rows_of(resumed, table) == [] for table in TABLES)
+        resumed.commit()
+        resumed.commit()
+    assert not backend.list("skipped/")

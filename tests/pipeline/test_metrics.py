@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import penstock as ps
+from penstock.storage import open_backend, read_metrics
 
 _SCRIPT = """
 CREATE TABLE orders (id BIGINT PRIMARY KEY, customer STRING, amount BIGINT);
@@ -43,7 +44,8 @@ def test_counters_of_all_workers_and_steps_are_summed_and_kept(tmp_path: Path, s
             run.insert("orders", [{"id": start + i, "customer": "ab"[i % 2], "amount": i} for i in range(10)])
             run.step()
         run.commit()
-        kept = run._coordinator.store.body["metrics"]
+    kept = read_metrics(open_backend(str(tmp_path)))
+    assert kept is not None
     table = next(o for o in kept["operators"] if o["operator"] == "table")
     assert (kept["steps"], kept["input_rows"]) == (2, 20)
     assert (table["steps"], table["rows_in"], table["rows_out"], table["state_rows"]) == (2, 20, 20, 20)

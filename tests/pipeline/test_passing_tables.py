@@ -108,14 +108,14 @@ def test_what_needs_the_rows_again_is_refused_and_harms_nothing(tmp_path: Path, 
         run.insert("u", rows(0))
         run.step()
         assert run.read("u_top").to_pylist() == run.read("top").to_pylist()
-    told = CliRunner().invoke(app, ["verify", str(tmp_path / "p")])
-    assert told.exit_code == 0
-    assert "because rows of theirs or of their tables are not kept: totals" in told.output
+    driver = CliRunner().invoke(app, ["verify", str(tmp_path / "p")])
+    assert driver.exit_code == 0
+    assert "because rows of theirs or of their tables are not kept: totals" in driver.output
 
 
 def test_only_append_only_tables_can_let_rows_go(tmp_path: Path, spark: SparkSession) -> None:
     pipe = Pipeline("p", storage=tmp_path / "p", workers=1, spark=spark)
-    with pytest.raises(SqlError, match="table t: only an append-only table can let its rows go"):
+    with pytest.raises(SqlError, match="table t: only an append-only table can discard its rows"):
         pipe.sql("CREATE TABLE t (k INT PRIMARY KEY) TBLPROPERTIES ('keepRows' = 'false')")
         pipe.run()
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock import Pipeline
-from penstock.errors import PipelineError, SqlError
+from penstock.errors import DefinitionChanged, PipelineError
 from penstock.pipeline.run import Run
 
 TABLES = """
@@ -38,7 +38,7 @@ def feed(run: Run, step: int) -> None:
     run.step()
 
 
-def told(run: Run, suffix: str = "", since: int = -1) -> dict[str, list[str]]:
+def changes_of(run: Run, suffix: str = "", since: int | None = None) -> dict[str, list[str]]:
     """The changes of each view, row by row."""
     return {name: sorted(map(str, run.changes(name + suffix, since=since).to_pylist())) for name in QUERIES}
 
@@ -54,8 +54,8 @@ def test_changes_are_those_of_a_view_that_keeps_its_rows(
         run = pipe.run()
         for step in range(3 * number, 3 * number + 3):
             feed(run, step)
-        assert told(run) == told(run, "_told")
-        assert told(run)["even"]
+        assert changes_of(run) == changes_of(run, "_told")
+        assert changes_of(run)["even"]
         if number == 1:
             run.commit()
         run.kill()  # the next one replays what no version has
@@ -67,11 +67,11 @@ def test_a_view_tells_its_rows_once_and_a_new_one_all_there_are(tmp_path: Path, 
     with pipe.run() as run:
         for step in range(3):
             feed(run, step)
-        before = told(run, "_told")
+        before = changes_of(run, "_told")
     pipe.sql(views("_new", PASSING) + views())
     with pipe.run() as run:
-        assert told(run, "_told") == before  # others were filled from the tables
-        assert told(run, "_new") == told(run)  # the first change is what is there
+        assert changes_of(run, "_told") == before  # others were filled from the tables
+        assert changes_of(run, "_new") == changes_of(run)  # the first change is what is there
         assert sum(run.changes("passed_new")["_weight"].to_pylist()) == len(run.read("passed")) == 9
 
 
@@ -116,9 +116,10 @@ def test_what_needs_the_rows_is_refused(tmp_path: Path, spark: SparkSession) -> 
         assert checked and [report.view for report in checked] == ["n"]
         assert checked.unchecked == ("even",)
     again = Pipeline("p", storage=tmp_path / "p", workers=2, spark=spark)
-    again.view("even", lambda tables: tables.t.where("x % 2 = 0"))
-    assert not again.views["even"].keeps_rows  # as it is stored
-    with pytest.raises(SqlError, match="already a materialized view named even"):
+    with pytest.raises(DefinitionChanged, match="-'keepRows' = 'false'"):
+        again.view("even", lambda tables: tables.t.where("x % 2 = 0"))
+    again.view("even", lambda tables: tables.t.where("x % 2 = 0"), keeps_rows=False)
+    with pytest.raises(DefinitionChanged, match="made by a DataFrame function"):
         again.sql("CREATE MATERIALIZED VIEW even AS SELECT * FROM t WHERE x % 2 = 0")
 
 

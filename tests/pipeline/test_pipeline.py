@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import EvaluationError, PipelineError, SqlError, StorageError
+from penstock.errors import DefinitionChanged, EvaluationError, PipelineError, StorageError
 from penstock.oracle import check, table
 from penstock.pipeline.pipeline import Mode, Pipeline
-from penstock.pipeline.store import segments_of
 from penstock.sql.session import active_session_kept
 
 SCRIPT = """
@@ -31,18 +30,18 @@ def test_a_pipeline_anew_has_the_tables_and_views_but_not_the_rows(
     with first.run() as run:
         run.insert("t", [{"id": 1, "k": "a", "v": 5}])
         run.step()
-    other = first.anew(tmp_path / "other", workers=2, mode="resident")
+    other = first.clone(tmp_path / "other", workers=2, mode="resident")
     assert (other.name, other.workers, other.mode) == ("p", 2, "resident")
     other.sql("CREATE MATERIALIZED VIEW large AS SELECT * FROM totals WHERE total > 6")
     assert list(first.views) == ["totals"]
-    with pytest.raises(SqlError, match="already a table named t"):
+    with pytest.raises(DefinitionChanged, match=r"table t \(line 1\)"):
         other.sql("CREATE TABLE t (a INT)")
     with other.run() as run:
         run.insert("t", [{"id": 1, "k": "b", "v": 7}])
         run.step()
         assert run.read("large").to_pylist() == [{"k": "b", "total": 7}]
     with pytest.raises(PipelineError, match="not empty"):
-        first.anew(tmp_path / "other")
+        first.clone(tmp_path / "other")
 
 
 def test_large_tables_reach_spark_as_files_and_verify_the_same(
@@ -226,9 +225,34 @@ def test_what_a_staged_step_writes_is_named_after_the_version_that_it_becomes(
     pipe.sql(SCRIPT)
     for number in range(3):
         with pipe.run() as run:
-            before = segments_of(run._coordinator.store.body)
+            before = run._coordinator.store.segments(run._coordinator.store.version)
             run.insert("t", [{"id": number, "k": "a", "v": 5}])
             run.step()
-            written = segments_of(run._coordinator.store.body) - before
+            written = run._coordinator.store.segments(run._coordinator.store.version) - before
             assert len(written) == 2  # batches, and the view's changes
             assert all(name.startswith(f"segments/{run.status().version:010d}-") for name in written)
+
+
+def test_changes_that_are_not_kept_any_more_are_refused_by_the_oldest_step(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipe = Pipeline("p", tmp_path / "state", workers=1, spark=spark, retained_steps=3)
+    pipe.sql("CREATE TABLE t (a INT); CREATE MATERIALIZED VIEW v AS SELECT a FROM t")
+    with pipe.run() as run:
+        for step in range(1, 8):
+            run.insert("t", [{"a": step}])
+            run.step()
+        assert sorted(run.changes("v")["a"].to_pylist()) == [5, 6, 7]
+        assert sorted(run.changes("v", since=4)["a"].to_pylist()) == [5, 6, 7]
+        assert run.changes("v", since=7).num_rows == 0
+        with pytest.raises(PipelineError, match=r"after step 3 are not all kept.*the oldest step is 5"):
+            run.changes("v", since=3)
+        with pytest.raises(PipelineError, match="the last step is 7"):
+            run.changes("v", since=8)
+        with pytest.raises(PipelineError, match="0 or more, not -1"):
+            run.changes("v", since=-1)
+        with pytest.raises(PipelineError, match="the format of changes is 'weights' or 'change_feed'"):
+            run.changes("v", format="feed")  # type: ignore[arg-type]
+    wide = Pipeline("p", tmp_path / "state", workers=1, spark=spark, retained_steps=100)
+    with wide.run() as run, pytest.raises(PipelineError, match="the oldest step is 5"):
+        run.changes("v", since=3)  # what was let go stays gone

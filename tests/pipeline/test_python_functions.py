@@ -227,10 +227,11 @@ def test_a_reopened_pipeline_goes_on_with_functions_declared_again(
     rows = partial(udf, useArrow=True)
     pipe = opened()
     pipe.function("tier", tier, returns="STRING")
-    pipe.sql("""
+    script = """
       CREATE TABLE orders (id BIGINT PRIMARY KEY, customer STRING, amount DECIMAL(9, 2));
       CREATE MATERIALIZED VIEW tiers AS SELECT tier(amount) AS tier, count(*) AS n FROM orders GROUP BY ALL;
-    """)
+    """
+    pipe.sql(script)
     pipe.view("shouted", shouted)
     with pipe.run() as run:
         run.upsert("orders", [order(1, "ada", 5), order(2, "bob", 500), order(3, "eve", 7)])
@@ -243,6 +244,7 @@ def test_a_reopened_pipeline_goes_on_with_functions_declared_again(
 
     pipe = opened()
     pipe.view("shouted", shouted)
+    pipe.sql(script)
     with pytest.raises(PipelineError, match=r"view tiers calls .* declare tier with pipe.function\('tier'"):
         pipe.run()
     pipe.function("tier", tier, returns="STRING")

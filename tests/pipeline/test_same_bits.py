@@ -80,7 +80,7 @@ def bits(value: Any) -> Any:
     return struct.pack("<d", value) if isinstance(value, float) else repr(value).encode()
 
 
-def told(run: Run) -> dict[str, list[tuple[bytes, ...]]]:
+def changes_of(run: Run) -> dict[str, list[tuple[bytes, ...]]]:
     """Every row of every view and of its changes, to the bit, in an order of its own."""
     tables = {view: run.read(view) for view in VIEWS}
     tables |= {f"changes of {view}": run.changes(view) for view in VIEWS}
@@ -101,9 +101,9 @@ def planned(spark: SparkSession) -> Pipeline:
 
 @pytest.fixture(scope="module")
 def expected(planned: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    with planned.anew(tmp_path_factory.mktemp("bits"), workers=1).run() as run:
+    with planned.clone(tmp_path_factory.mktemp("bits"), workers=1).run() as run:
         live(run)
-        found = told(run)
+        found = changes_of(run)
     assert all(len(rows) > 0 for rows in found.values())
     return found
 
@@ -119,8 +119,8 @@ def test_contents_and_changes_are_the_same_to_the_bit(
     mode: Mode,
 ) -> None:
     monkeypatch.setattr(pipeline, "StagedRuntime", partial(StagedRuntime, tiny_bytes=TINY_BYTES))
-    with planned.anew(tmp_path / "state", workers=workers, mode=mode).run() as run:
+    with planned.clone(tmp_path / "state", workers=workers, mode=mode).run() as run:
         live(run)
-        found = told(run)
+        found = changes_of(run)
     for name, rows in expected.items():
         assert found[name] == rows, name

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.run import Run
-from penstock.storage import ManifestStore, open_backend
+from penstock.storage import newest_version, open_backend
 from penstock.trace.spine import BULK
 
 SCRIPT = "CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT); CREATE MATERIALIZED VIEW v AS SELECT * FROM t;"
@@ -27,10 +27,10 @@ def load(run: Run) -> None:
 
 def batches(pipe: Pipeline, storage: Path) -> int:
     """How many batches the newest version has of the table."""
-    manifest = ManifestStore(open_backend(str(storage))).latest()
-    assert manifest is not None
+    version = newest_version(open_backend(str(storage)))
+    assert version is not None
     circuit = pipe.program().circuit
-    return len(manifest.body["arrangements"][circuit.nodes[circuit.tables["t"]].slot(0)])
+    return len(version.arrangements[circuit.nodes[circuit.tables["t"]].slot(0)])
 
 
 def test_a_commit_after_settling_has_one_batch_of_each_worker(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from penstock.errors import PipelineError, StorageError
-from penstock.pipeline.store import PipelineStore, segments_of
-from penstock.storage import ManifestStore, MemoryBackend, read_log
+from penstock.errors import InUse, PipelineError, StorageError
+from penstock.pipeline.store import PipelineStore
+from penstock.schedule.opening import Opening
+from penstock.storage import (
+    BatchRef,
+    ChangeBlock,
+    ChangeSegment,
+    MemoryBackend,
+    VersionStore,
+    read_log,
+)
 from tests.pipeline.story import CONTENTS, NAMES, PROGRAM, STEPS, changes, check, coordinator, live
 from tests.schedule.inline import Resident, zset_of
 from tests.schedule.shop import program
+
+
+def commit_of(store: PipelineStore, **fields: Any) -> None:
+    """Makes the next version, with all that comes after it."""
+    store.publish(replace(store.next_version(), **fields))
+    store.adopt()
+    store.rotate_log()
+    store.clean(store.kept)
 
 
 def test_a_new_pipeline_has_a_seed_of_its_own_that_stays() -> None:
     backend = MemoryBackend()
     first, other = PipelineStore(backend, "p"), PipelineStore(MemoryBackend(), "p")
     assert first.seed != other.seed
-    assert (first.version, first.step) == (0, 0)
-    first.commit({**first.body, "step": 0})
+    assert (first.version.number, first.step) == (0, 0)
+    commit_of(first, step=0)
     assert PipelineStore(backend, "p").seed == first.seed
-    assert PipelineStore(backend, "p").version == 1
+    assert PipelineStore(backend, "p").version.number == 1
 
 
 def test_storage_of_another_pipeline_or_hash_is_refused() -> None:
     backend = MemoryBackend()
     store = PipelineStore(backend, "mine")
-    store.commit(store.body)
+    commit_of(store)
     with pytest.raises(PipelineError, match="holds the pipeline 'mine', not 'yours'"):
         PipelineStore(backend, "yours")
-    store.commit({**store.body, "hash_version": 99})
+    store = PipelineStore(backend, "mine")
+    other = replace(store.next_version(), hash_version=99)
+    VersionStore(backend).publish(VersionStore(backend).prepare(other))
     with pytest.raises(PipelineError, match="hash version 99"):
         PipelineStore(backend, "mine")
 
@@ -36,21 +57,22 @@ def test_storage_of_another_pipeline_or_hash_is_refused() -> None:
 def test_two_writers_cannot_make_the_same_version() -> None:
     backend = MemoryBackend()
     one = PipelineStore(backend, "p")
-    one.commit(one.body)
+    commit_of(one)
     other = PipelineStore(backend, "p")
-    one.commit(one.body)
+    commit_of(one)
     with pytest.raises(StorageError, match="another writer"):
-        other.commit(other.body)
-    assert other.version == 1
+        commit_of(other)
+    assert other.version.number == 1
 
 
 def test_a_log_has_one_writer_until_it_is_given_up() -> None:
     backend = MemoryBackend()
     one = PipelineStore(backend, "p")
     one.open_log()
+    commit_of(one)
     one.record(1, [b"a"])
     other = PipelineStore(backend, "p")
-    with pytest.raises(StorageError, match="another writer"):
+    with pytest.raises(InUse, match="the pipeline 'p' in memory:// is being run by another process"):
         other.open_log()
     one.close()
     other.open_log()
@@ -76,11 +98,11 @@ def test_the_log_keeps_what_the_last_two_versions_need() -> None:
     for step in range(1, 8):
         store.record(step, [b"%d" % step])
         if step % 2 == 0:
-            store.commit({**store.body, "step": step})
+            commit_of(store, step=step)
             kept.append([number for number, _ in read_log(backend, "input")])
     assert kept == [[1, 2], [3, 4], [5, 6]]
     assert [number for number, _ in store.recorded(store.step)] == [7]
-    store.commit({**store.body, "step": 6})  # a version without new steps forgets only what both can miss
+    commit_of(store, step=6)  # a version without new steps forgets only what both can miss
     assert [number for number, _ in read_log(backend, "input")] == [7]
 
 
@@ -93,9 +115,9 @@ def test_a_segment_lives_while_one_of_two_versions_names_it() -> None:
         backend.write_new(name, [b"x"])
 
     def commit(*arranged: str, changed: str = "") -> set[str]:
-        refs = [{"segment": names[n], "entry": 0, "start": 0, "stop": 1} for n in arranged]
-        changes = {"v": [{"segment": names[changed], "entry": 0}]} if changed else {}
-        store.commit({**store.body, "arrangements": {"s": refs}, "changes": changes})
+        refs = tuple(BatchRef(names[n], 0, 0, 1) for n in arranged)
+        changes = (ChangeSegment(names[changed], 0, 1, (ChangeBlock("v", 0),)),) if changed else ()
+        commit_of(store, arrangements={"s": refs}, changes=changes)
         return set(backend.list("segments/"))
 
     assert commit("a") == {
@@ -110,24 +132,23 @@ def test_a_segment_lives_while_one_of_two_versions_names_it() -> None:
 
 def test_two_versions_can_be_opened() -> None:
     backend = MemoryBackend()
-    told = coordinator(backend, commit_interval_s=0.0, retained_steps=1)
-    told.open()
+    driver = coordinator(backend, commit_interval_s=0.0, retained_steps=1)
+    driver.open()
     for until in range(1, STEPS + 1):
-        live(told, until)
-        manifests = ManifestStore(backend)
-        versions = manifests.versions()
-        assert len(versions) <= 2
-        named = set().union(*(segments_of(manifests.load(version).body) for version in versions))
+        live(driver, until)
+        store = PipelineStore(backend, "story")
+        loaded = store.kept
+        assert len(loaded) <= 2 and loaded == driver.store.kept
+        named = set().union(*map(store.segments, loaded))
         present = set(backend.list("segments/"))
         assert named <= present
-        assert all(int(name[9:19]) >= told.store.version for name in present - named)
-        for version in versions:
-            body = manifests.load(version).body
-            old = Resident(PROGRAM, 2, backend, told.store.seed)
-            old.open({**body, "opening": []})
+        assert all(int(name[9:19]) >= driver.store.version.number for name in present - named)
+        for version in loaded:
+            old = Resident(PROGRAM, 2, backend, driver.store.seed)
+            old.open(Opening.of(version))
             for name in (*NAMES, "t", "u"):
-                if version == versions[-1]:
-                    assert zset_of(old.read(name)) == zset_of(told.read(name))
+                if version is loaded[-1]:
+                    assert zset_of(old.read(name)) == zset_of(driver.read(name))
                 else:
                     old.read(name)  # every segment it names is there, unharmed
 
@@ -135,38 +156,39 @@ def test_two_versions_can_be_opened() -> None:
 def test_any_number_of_workers_resumes_any_state() -> None:
     backend = MemoryBackend()
     for until, workers in enumerate([2, 1, 8], start=1):
-        told = coordinator(backend, workers=workers)
-        told.open()
-        check(told, until - 1)
-        live(told, until)
-        check(told, until)
-        told.close()
+        driver = coordinator(backend, workers=workers)
+        driver.open()
+        check(driver, until - 1)
+        live(driver, until)
+        check(driver, until)
+        driver.close()
     assert coordinator(backend).store.step == STEPS
 
 
 def test_changes_are_kept_for_the_retained_steps() -> None:
-    told = coordinator(MemoryBackend(), commit_interval_s=0.0, retained_steps=2)
-    told.open()
-    live(told)
-    kept = {ref["last"] for refs in told.store.body["changes"].values() for ref in refs}
+    driver = coordinator(MemoryBackend(), commit_interval_s=0.0, retained_steps=2)
+    driver.open()
+    live(driver)
+    kept = {changes.last for changes in driver.store.changes()}
     assert kept <= {STEPS - 1, STEPS}
-    assert set(dict(told.store.body["times"])) == {STEPS - 1, STEPS}
+    assert set(dict(driver.store.version.times)) == {STEPS - 1, STEPS}
 
 
 def test_a_dropped_view_leaves_and_a_new_one_starts_with_its_content() -> None:
     backend = MemoryBackend()
-    told = coordinator(backend, of=program("by_k", "kinds"))
-    told.open()
-    live(told, 3)
-    at = dict(told.times)
-    told.close()
+    driver = coordinator(backend, of=program("by_k", "kinds"))
+    driver.open()
+    live(driver, 3)
+    at = dict(driver.times)
+    driver.close()
     other = coordinator(backend, of=program("by_k", "pairs"))
     other.open()
-    assert set(other.store.body["changes"]) == {"by_k", "pairs"}
-    assert set(other.store.body["arrangements"]) == set(other.program.slots)
+    named = {block.view for changes in other.store.changes() for block in changes.blocks}
+    assert named == {"by_k", "pairs"}
+    assert set(other.store.version.arrangements) == set(other.program.slots)
     assert zset_of(changes(other, "pairs").drop_columns(["_step"])) == CONTENTS[3]["pairs"]
     assert zset_of(other.read("by_k")) == CONTENTS[3]["by_k"]
     assert other.times == at  # the time of a step stays what it was
-    version = other.store.version
+    version = other.store.version.number
     other.close()
-    assert coordinator(backend).store.version == version  # nothing new, no version
+    assert coordinator(backend).store.version.number == version  # nothing new, no version

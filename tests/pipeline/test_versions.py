@@ -11,9 +11,10 @@ from pyspark.sql import SparkSession
 import penstock.schedule.snapshot as snapshot
 import penstock.trace.spine as spine
 from penstock import Pipeline
-from penstock.errors import PipelineError, StorageError
+from penstock.errors import StorageError
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.store import PipelineStore
+from penstock.schedule.opening import Opening, Written
 from penstock.storage import MemoryBackend, read_log
 from penstock.trace import Spine
 from tests.pipeline.story import CONTENTS, NAMES, STEPS, check, coordinator, inputs, live
@@ -25,50 +26,50 @@ SOON = 1e-9
 class Prompt(Resident):
     """Workers that have written when the next step is run."""
 
-    def written(self) -> list[dict[str, Any]] | None:
+    def written(self) -> list[Written] | None:
         return self.finish_commit()
 
 
 def test_a_version_holds_the_step_after_which_it_was_begun() -> None:
     backend = MemoryBackend()
-    told = coordinator(backend, commit_interval_s=SOON)
-    told.open()
+    driver = coordinator(backend, commit_interval_s=SOON)
+    driver.open()
     for step in range(1, STEPS + 1):
-        live(told, step)
-        told._versions.advance()  # the manifest may be under way
+        live(driver, step)
+        driver._versions.advance()  # the manifest may be under way
         store = PipelineStore(backend, "story")
-        assert store.step < told.step or step == 1
-        old = Resident(told.program, 2, backend, store.seed)
-        old.open({**store.body, "opening": []})
+        assert store.step < driver.step or step == 1
+        old = Resident(driver.program, 2, backend, store.seed)
+        old.open(Opening.of(store.version))
         for name in (*NAMES, "t", "u"):
             assert zset_of(old.read(name)) == CONTENTS[store.step][name], (step, store.step, name)
-    check(told, STEPS)
-    told.close()
+    check(driver, STEPS)
+    driver.close()
     assert PipelineStore(backend, "story").step == STEPS
 
 
 def test_steps_go_on_while_a_version_is_being_written() -> None:
-    told = coordinator(MemoryBackend(), commit_interval_s=SOON)
-    told.open()
-    told.runtime.written = lambda: None  # type: ignore[method-assign] # a disk that takes its time
-    live(told)
-    assert told.store.step < STEPS
-    check(told, STEPS)
-    told.rest()
-    assert 0 < told.store.step < STEPS  # what was begun first
-    check(told, STEPS)
+    driver = coordinator(MemoryBackend(), commit_interval_s=SOON)
+    driver.open()
+    driver.runtime.written = lambda: None  # type: ignore[method-assign] # a disk that takes its time
+    live(driver)
+    assert driver.store.step < STEPS
+    check(driver, STEPS)
+    driver.rest()
+    assert 0 < driver.store.step < STEPS  # what was begun first
+    check(driver, STEPS)
 
 
 def test_the_log_keeps_the_steps_that_came_while_a_version_was_made() -> None:
     backend = MemoryBackend()
-    told = coordinator(backend, commit_interval_s=SOON)
-    told.open()
-    live(told)
-    told.rest()
+    driver = coordinator(backend, commit_interval_s=SOON)
+    driver.open()
+    live(driver)
+    driver.rest()
     recorded = [step for step, _ in read_log(backend, "input")]
     assert recorded[-1] == STEPS
-    assert set(range(told.store.step + 1, STEPS + 1)) <= set(recorded)
-    told.kill()
+    assert set(range(driver.store.step + 1, STEPS + 1)) <= set(recorded)
+    driver.kill()
     again = coordinator(backend)
     again.open()
     check(again, STEPS)
@@ -78,12 +79,12 @@ def test_batches_are_merged_while_versions_are_made(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(spine, "LARGE", 1)
     monkeypatch.setattr(spine, "RARE", 0)
     backend = MemoryBackend()
-    told = coordinator(backend, commit_interval_s=SOON)
-    told.open()
+    driver = coordinator(backend, commit_interval_s=SOON)
+    driver.open()
     for step in range(1, STEPS + 1):
-        live(told, step)
-        check(told, step)
-    told.close()
+        live(driver, step)
+        check(driver, step)
+    driver.close()
     again = coordinator(backend, workers=3)
     again.open()
     check(again, STEPS)
@@ -92,75 +93,76 @@ def test_batches_are_merged_while_versions_are_made(monkeypatch: pytest.MonkeyPa
 def test_short_of_memory_batches_are_used_where_they_were_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: True)
     monkeypatch.setattr(snapshot, "LARGE", 1)
-    told = coordinator(MemoryBackend())
-    told.open()
-    live(told, 2)
-    told.commit()
-    written = [held for found in spines(told) for held in found.held if held.mapped is not None]
+    driver = coordinator(MemoryBackend())
+    driver.open()
+    live(driver, 2)
+    driver.commit()
+    written = [held for found in spines(driver) for held in found.held if held.mapped is not None]
     mapped = [held.mapped for held in written]
     assert written
-    told.commit()
+    driver.commit()
     assert all(held.batch is batch for held, batch in zip(written, mapped, strict=True))
-    assert all(any(held.batch is b for b in found.batches) for found in spines(told) for held in found.held)
-    check(told, 2)
-    live(told)
-    check(told, STEPS)
-    told.close()
+    assert all(any(held.batch is b for b in found.batches) for found in spines(driver) for held in found.held)
+    check(driver, 2)
+    live(driver)
+    check(driver, STEPS)
+    driver.close()
 
 
 def test_short_of_memory_older_batches_too_are_used_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "LARGE", 1)
     monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: False)
-    told = coordinator(MemoryBackend())
-    told.open()
-    live(told, 2)
-    told.commit()
-    held = [held for found in spines(told) for held in found.held]
+    driver = coordinator(MemoryBackend())
+    driver.open()
+    live(driver, 2)
+    driver.commit()
+    held = [held for found in spines(driver) for held in found.held]
     assert held and all(each.in_memory and each.ref is not None for each in held)
     monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: True)
-    told.commit()
+    driver.commit()
     assert all(each.mapped is not None for each in held)
-    told.commit()
+    driver.commit()
     assert not any(each.in_memory or each.mapped is not None for each in held)
-    check(told, 2)
-    told.commit()
+    check(driver, 2)
+    driver.commit()
     assert all(each.mapped is None for each in held), "what lies there already is not looked for again"
-    live(told)
-    check(told, STEPS)
-    told.close()
-    again = coordinator(told.store.backend)
+    live(driver)
+    check(driver, STEPS)
+    driver.close()
+    again = coordinator(driver.store.backend)
     again.open()
     check(again, STEPS)
 
 
-def spines(told: Coordinator) -> list[Spine]:
+def spines(driver: Coordinator) -> list[Spine]:
     """All arrangements of the workers."""
-    return [s for worker in told.runtime.workers for s in worker._arrangements._spines.values()]  # type: ignore[attr-defined]
+    return [s for worker in driver.runtime.workers for s in worker._arrangements._spines.values()]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("part", ["publish", "written"])
-def test_a_version_that_cannot_be_made_is_reported_after_a_step_and_made_later(
+def test_a_version_that_cannot_be_made_is_late_and_no_step_fails_for_it(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = coordinator(MemoryBackend(), Prompt, commit_interval_s=SOON)
-    told.open()
-    version = told.store.version
+    driver = coordinator(MemoryBackend(), Prompt, commit_interval_s=SOON)
+    driver.open()
+    version = driver.store.version
 
     def full(*arguments: Any) -> None:
         raise StorageError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(told.store if part == "publish" else told.runtime, part, full)
-        with pytest.raises(PipelineError, match=r"is done and safe in the input log.*no space left"):
-            for step_input in inputs(told.store.seed):
-                told.run_step(step_input)
-                told._versions._pool.submit(lambda: None).result()  # the thread has tried
-        failed = told.step
-        check(told, failed)
-    assert told.store.version == version
-    live(told)
-    told.close()
-    again = coordinator(told.store.backend)  # type: ignore[arg-type]
+        patch.setattr(driver.store if part == "publish" else driver.runtime, part, full)
+        late = []
+        for step_input in inputs(driver.store.seed):
+            late.append(driver.run_step(step_input).late)
+            driver._versions._pool.submit(lambda: None).result()  # the thread has tried
+        check(driver, STEPS)
+        assert late[0] is None and "no space left" in str(late[-1])
+        assert late[-1] is driver.late
+    assert driver.store.version == version
+    driver.close()
+    assert driver.late is None
+    again = coordinator(driver.store.backend)  # type: ignore[arg-type]
     again.open()
     check(again, STEPS)
 

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.circuit.program import Program
-from tests.schedule.inline import Resident, body_of, zset_of
+from penstock.schedule.opening import Opening
+from tests.schedule.inline import Resident, filling, opening_of, zset_of
 from tests.schedule.shop import EXPECTED, Shop, program
 
 PROGRAM = program()
@@ -17,7 +18,7 @@ PROGRAM = program()
 def opened(kind: type[Resident], workers: int, of: Program = PROGRAM) -> Resident:
     """Workers over empty tables, after the step that opens everything."""
     crew = kind(of, workers)
-    crew.open({"opening": list(of.slots)})
+    crew.open(filling(Opening(), of))
     run(crew, 0, None)
     return crew
 
@@ -27,7 +28,7 @@ def run(crew: Resident, step: int, inputs: Any) -> list[dict[str, Any]]:
     reports = crew.step(step, inputs.messages(crew.program, crew.layout) if inputs is not None else [])
     crew.accept()
     if crew.commits_every_step:
-        crew.committed(step + 1, body_of(crew.program, crew.commit(step + 1)))
+        crew.committed(opening_of(crew.program, crew.commit(step + 1), step + 1))
     return reports
 
 

@@ -7,10 +7,10 @@ Both ways of running a step are here, as the two runtimes run it: *resident* wor
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -18,12 +18,14 @@ from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program
 from penstock.errors import PipelineError
 from penstock.schedule import Message, Worker
-from penstock.storage import Backend, MemoryBackend
+from penstock.schedule.message import Route
+from penstock.schedule.opening import Opening, Written
+from penstock.storage import Backend, BatchRef, MemoryBackend
 from penstock.zset import HashSeed, ReferenceZSet, ZSet
 
 SEED = HashSeed(0x5EED5EED5EED5EED, 0x0123456789ABCDEF)
 
-Body = Mapping[str, Any]
+_Shipped = TypeVar("_Shipped", Opening, Written)
 Meanwhile = Callable[[], None] | None
 
 
@@ -45,7 +47,7 @@ def over_the_wire(message: Message) -> Message:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, message.batch.schema) as writer:
         writer.write_batch(message.batch)
-    return Message(message.edge, message.target, pa.ipc.open_stream(sink.getvalue()).read_next_batch())
+    return Message(message.route, message.target, pa.ipc.open_stream(sink.getvalue()).read_next_batch())
 
 
 class Resident:
@@ -65,11 +67,11 @@ class Resident:
         """A new worker object, which knows nothing."""
         return Worker(self.program, worker, self.layout, self.backend, self.seed)
 
-    def open(self, body: Body) -> None:
+    def open(self, opening: Opening) -> None:
         self.workers = [self.make_worker(w) for w in range(self.layout.workers)]
         for worker in self.workers:
             worker.merge_in_passing()
-            worker.open(json.loads(json.dumps(body)))
+            worker.open(shipped(opening))
         self.pending = False
 
     def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
@@ -79,7 +81,7 @@ class Resident:
         try:
             for worker in self.workers:
                 worker.begin(step, [over_the_wire(m) for m in inputs if m.target == worker.worker])
-            exchange(self.program, self.layout, self._runner({m.edge for m in inputs}))
+            exchange(self.program, self.layout, self._runner({m.route for m in inputs}))
         except BaseException:
             for worker in self.workers:
                 worker.abort()
@@ -87,8 +89,8 @@ class Resident:
         self.pending = True
         return [json.loads(json.dumps(worker.finish())) for worker in self.workers]
 
-    def _runner(self, edges: set[int]) -> Callable[[int, int, list[Message]], list[Message]]:
-        exchanging = {worker.exchanging(sorted(edges)) for worker in self.workers}
+    def _runner(self, routes: set[Route]) -> Callable[[int, int, list[Message]], list[Message]]:
+        exchanging = {worker.exchanging(routes) for worker in self.workers}
         assert len(exchanging) == 1, "workers must agree on when to exchange"
         [needed] = exchanging
 
@@ -114,8 +116,8 @@ class Resident:
         for worker in self.workers:
             worker.settle()
 
-    def commit(self, version: int) -> list[dict[str, Any]]:
-        return [json.loads(json.dumps(worker.snapshot(version).write())) for worker in self.workers]
+    def commit(self, version: int) -> list[Written]:
+        return [shipped(worker.snapshot(version).write()) for worker in self.workers]
 
     def begin_commit(self, version: int) -> None:
         """Snapshots now; what was begun is written when somebody asks for it the second time, so that there
@@ -123,21 +125,21 @@ class Resident:
         self.snapshots = [worker.snapshot(version) for worker in self.workers]
         self.asked = 0
 
-    def written(self) -> list[dict[str, Any]] | None:
+    def written(self) -> list[Written] | None:
         self.asked += 1
         return self.finish_commit() if self.asked > 1 else None
 
-    def finish_commit(self) -> list[dict[str, Any]]:
-        return [json.loads(json.dumps(snapshot.write())) for snapshot in self.snapshots]
+    def finish_commit(self) -> list[Written]:
+        return [shipped(snapshot.write()) for snapshot in self.snapshots]
 
-    def committed(self, version: int, body: Body) -> None:
+    def committed(self, version: Opening) -> None:
         pass
 
     def read(self, name: str) -> pa.Table:
-        return pa.Table.from_batches([worker.read(name) for worker in self.workers])
+        return pa.Table.from_batches([part for worker in self.workers for part in worker.read(name)])
 
     def changes(self, view: str, since: int) -> pa.Table:
-        return pa.Table.from_batches([worker.changes(view, since) for worker in self.workers])
+        return pa.Table.from_batches([part for w in self.workers for part in w.changes(view, since)])
 
     def close(self) -> None:
         self.workers, self.pending = [], False
@@ -148,27 +150,26 @@ class Staged(Resident):
 
     commits_every_step = True
 
-    def open(self, body: Body) -> None:
-        self.body = json.loads(json.dumps(body))
-        self.version = 0
-        self.replies: list[dict[str, Any]] | None = None
+    def open(self, opening: Opening) -> None:
+        self.opening = shipped(opening)
+        self.replies: list[Written] | None = None
         self.pending = False
 
     def step(self, step: int, inputs: Sequence[Message], meanwhile: Meanwhile = None) -> list[dict[str, Any]]:
         if self.pending or self.replies is not None:
-            raise PipelineError("the last step was not settled and committed")
+            raise PipelineError("the last step was neither accepted and committed nor aborted")
         if meanwhile is not None:
             meanwhile()
-        replies: list[dict[str, Any]] = []
+        replies: list[Written] = []
         reports: list[dict[str, Any]] = []
 
         def run(level: int, w: int, inbox: list[Message]) -> list[Message]:
             worker = self.make_worker(w)
-            worker.open(copy.deepcopy(self.body))
+            worker.open(shipped(self.opening))
             worker.begin(step, [m for m in inputs if m.target == w] if level == 0 else [])
             sent = worker.run_level(level, inbox)
             reports.append(json.loads(json.dumps(worker.finish())))
-            replies.append(json.loads(json.dumps(worker.flush_level(self.version + 1, level))))
+            replies.append(shipped(worker.flush_level(self.opening.version + 1, level)))
             return sent
 
         exchange(self.program, self.layout, run)
@@ -185,32 +186,42 @@ class Staged(Resident):
     def settle(self) -> None:
         pass
 
-    def commit(self, version: int) -> list[dict[str, Any]]:
+    def commit(self, version: int) -> list[Written]:
         return list(self.replies or ())
 
-    def committed(self, version: int, body: Body) -> None:
-        self.version, self.body, self.replies = version, json.loads(json.dumps(body)), None
+    def committed(self, version: Opening) -> None:
+        self.opening, self.replies = shipped(version), None
 
     def _opened(self) -> list[Worker]:
         workers = [self.make_worker(w) for w in range(self.layout.workers)]
         for worker in workers:
-            worker.open(copy.deepcopy(self.body))
+            worker.open(shipped(self.opening))
         return workers
 
     def read(self, name: str) -> pa.Table:
-        return pa.Table.from_batches([worker.read(name) for worker in self._opened()])
+        return pa.Table.from_batches([part for worker in self._opened() for part in worker.read(name)])
 
     def changes(self, view: str, since: int) -> pa.Table:
-        return pa.Table.from_batches([worker.changes(view, since) for worker in self._opened()])
+        return pa.Table.from_batches([part for w in self._opened() for part in w.changes(view, since)])
 
 
-def body_of(program: Program, replies: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The part of a manifest that workers open, from what they said they wrote."""
-    arrangements: dict[str, list[Any]] = {slot: [] for slot in program.slots}
+def opening_of(program: Program, replies: Iterable[Written], version: int = 0) -> Opening:
+    """The version that workers open, from what they said they wrote."""
+    arrangements: dict[str, tuple[BatchRef, ...]] = dict.fromkeys(program.slots, ())
     for reply in replies:
-        for slot, refs in reply["arrangements"].items():
+        for slot, refs in reply.arrangements.items():
             arrangements[slot] += refs
-    return {"arrangements": arrangements, "opening": []}
+    return Opening(version, arrangements)
+
+
+def filling(opening: Opening, program: Program) -> Opening:
+    """The same version, to be opened by a program that has more."""
+    return replace(opening, missing=tuple(sorted(set(program.slots) - set(opening.arrangements))))
+
+
+def shipped(value: _Shipped) -> _Shipped:
+    """A value as it arrives in another process."""
+    return type(value).from_json(json.loads(json.dumps(value.to_json())))
 
 
 def zset_of(table: pa.Table, hidden: int = 1) -> ReferenceZSet:

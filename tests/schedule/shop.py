@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from penstock.circuit.keyed import DELETE, INSERT, UPSERT
+from penstock.circuit.operation import Operation
 from penstock.circuit.program import Program, cut
 from penstock.expr.nodes import Call, Column, Literal
 from penstock.pipeline.step_input import StepInput, pushed
@@ -219,7 +219,7 @@ class Shop:
             schema = table.arrow_schema
             columns = [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(schema)]
             batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-            parts.append((table.name, pushed(table, batch, operation, self.seed)))
+            parts.append((table.name, pushed(table, batch, Operation(operation), self.seed)))
             for row in rows:
                 self._apply(table, row, operation)
         return StepInput.of(parts, at_us)
@@ -229,7 +229,7 @@ class Shop:
             self.u.append(row)  # type: ignore[arg-type]
         elif table is U:
             self.u.remove(row)  # type: ignore[arg-type]
-        elif operation == DELETE:
+        elif operation == Operation.DELETE:
             self.t.pop(row[0], None)
         else:
             self.t[row[0]] = row[1:]  # type: ignore[assignment]
@@ -249,10 +249,10 @@ class Shop:
         gone = [tuple(row) for row in held[: int(rng.integers(len(held) // 2 + 1))]]
         fresh = [key for key in range(30, 60) if key not in self.t][:2]
         return self.input(
-            (T, upserts, UPSERT),
-            (T, deletes, DELETE),
-            (T, [(key, some(ks), some(xs)) for key in fresh], INSERT),
-            (T, [(key, None, None) for key in fresh if rng.integers(2)], DELETE),
+            (T, upserts, Operation.UPSERT),
+            (T, deletes, Operation.DELETE),
+            (T, [(key, some(ks), some(xs)) for key in fresh], Operation.INSERT),
+            (T, [(key, None, None) for key in fresh if rng.integers(2)], Operation.DELETE),
             (U, adds, 1),
             (U, gone, -1),
             at_us=at_us,

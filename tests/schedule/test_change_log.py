@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from penstock.schedule.change_log import STEP_COLUMN, ChangeLog
+from penstock.schedule.change_log import STEP_COLUMN, ChangeLog, add_changes, read_changes
+from penstock.storage import MemoryBackend, Segment, SegmentWriter
 from penstock.zset import ZSet
 
 SCHEMA = pa.schema([("x", pa.int64())])
@@ -49,3 +50,24 @@ def test_only_retained_steps_are_held_and_empty_changes_not_at_all() -> None:
     assert steps(log.unwritten(1)["v"]) == [2]
     log.clear()
     assert log.since("v", -1) == [] and log.unwritten(1) == {}
+
+
+def test_many_changes_are_stored_compressed_and_few_as_they_are() -> None:
+    backend = MemoryBackend()
+    rows = pa.record_batch(
+        {
+            "t": [f"a text that repeats {n % 7}" for n in range(20_000)],
+            "d": pa.array(range(20_000), pa.duration("us")),
+            "s": pa.array([{}] * 20_000, pa.struct([])),
+            "l": pa.array([[n] for n in range(20_000)], pa.list_(pa.field("element", pa.int64()))),
+        }
+    )
+    writer = SegmentWriter(backend, "segments/0000000001-w0000-x.seg")
+    many, few = add_changes(writer, "v", rows), add_changes(writer, "v", rows.slice(0, 3))
+    writer.finish()
+    segment = Segment.open(backend, writer.name)
+    assert [entry.kind for entry in segment.entries] == ["packed changes", "changes"]
+    assert segment.entries[many].length < rows.nbytes / 3
+    for number, expected in ((many, rows), (few, rows.slice(0, 3))):
+        found = read_changes(segment, number)
+        assert found.schema == rows.schema and found.equals(expected)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import DoubleType, LongType
 
-from penstock.circuit.keyed import DELETE, INSERT, UPSERT
+from penstock.circuit.operation import Operation
 from penstock.circuit.program import Program, cut
 from penstock.errors import DuplicateKey, EvaluationError, MissingRow
 from penstock.expr.nodes import Call, Literal
@@ -15,7 +15,7 @@ from penstock.sql import plan as p
 from penstock.sql.planner import Planner
 from penstock.zset import hash_columns
 from tests.schedule.driving import PROGRAM, check, opened, run
-from tests.schedule.inline import SEED, Resident, body_of, zset_of
+from tests.schedule.inline import SEED, Resident, filling, opening_of, zset_of
 from tests.schedule.shop import SCAN_T, SCAN_U, Shop, T, U, col, fields, program
 
 ANSI = (("mode", "ANSI"),)
@@ -29,10 +29,10 @@ def copy_of(shop: Shop) -> Shop:
 def test_deleting_a_row_that_is_not_there_names_it_and_changes_nothing(workers: int) -> None:
     shop = Shop()
     crew = opened(Resident, workers)
-    run(crew, 1, shop.input((U, [("a", 1), ("b", 2)], 1), (T, [(1, "a", 1.0)], UPSERT)))
+    run(crew, 1, shop.input((U, [("a", 1), ("b", 2)], 1), (T, [(1, "a", 1.0)], Operation.UPSERT)))
     wrong = copy_of(shop)
     wrong.u.append(("b", 2))  # the model believes it is there twice
-    inputs = wrong.input((T, [(2, "a", 5.0)], UPSERT), (U, [("b", 2), ("b", 2)], -1))
+    inputs = wrong.input((T, [(2, "a", 5.0)], Operation.UPSERT), (U, [("b", 2), ("b", 2)], -1))
     with pytest.raises(MissingRow) as missing:
         crew.step(2, inputs.messages(PROGRAM, crew.layout))
     row = hash_columns([pa.array(["b"]), pa.array([2])], 1, SEED)
@@ -46,10 +46,10 @@ def test_deleting_a_row_that_is_not_there_names_it_and_changes_nothing(workers: 
 def test_inserting_a_key_twice_names_it_and_changes_nothing(workers: int) -> None:
     shop = Shop()
     crew = opened(Resident, workers)
-    run(crew, 1, shop.input((T, [(key, "a", 1.0) for key in range(10)], INSERT)))
+    run(crew, 1, shop.input((T, [(key, "a", 1.0) for key in range(10)], Operation.INSERT)))
     for rows in ([(11, "b", 1.0), (7, "b", 1.0)], [(12, "x", 0.0), (12, "x", 0.0)]):
         with pytest.raises(DuplicateKey) as duplicate:
-            crew.step(2, copy_of(shop).input((T, rows, INSERT)).messages(PROGRAM, crew.layout))
+            crew.step(2, copy_of(shop).input((T, rows, Operation.INSERT)).messages(PROGRAM, crew.layout))
         key = hash_columns([pa.array([rows[1][0]])], 1, SEED)
         assert (duplicate.value.table, duplicate.value.hi) == ("t", int(key.hi[0]))
         check(crew, shop)
@@ -58,15 +58,15 @@ def test_inserting_a_key_twice_names_it_and_changes_nothing(workers: int) -> Non
 def test_upsert_delete_and_insert_of_one_key_in_one_step() -> None:
     shop = Shop()
     crew = opened(Resident, 2)
-    run(crew, 1, shop.input((T, [(1, "a", 1.0)], INSERT), (T, [(2, "b", 2.0)], UPSERT)))
+    run(crew, 1, shop.input((T, [(1, "a", 1.0)], Operation.INSERT), (T, [(2, "b", 2.0)], Operation.UPSERT)))
     reports = run(
         crew,
         2,
         shop.input(
-            (T, [(1, "z", 9.0)], UPSERT),
-            (T, [(1, None, None), (3, None, None)], DELETE),
-            (T, [(1, "a", 1.0)], INSERT),
-            (T, [(2, "b", 2.0)], UPSERT),
+            (T, [(1, "z", 9.0)], Operation.UPSERT),
+            (T, [(1, None, None), (3, None, None)], Operation.DELETE),
+            (T, [(1, "a", 1.0)], Operation.INSERT),
+            (T, [(2, "b", 2.0)], Operation.UPSERT),
         ),
     )
     check(crew, shop)
@@ -90,15 +90,15 @@ def failing_views() -> Program:
 def test_an_error_in_an_expression_names_views_and_expression() -> None:
     crew = opened(Resident, 2, failing_views())
     shop = Shop()
-    run(crew, 1, shop.input((T, [(1, "a", 2.0)], UPSERT), (U, [("a", 2**62)], 1)))
+    run(crew, 1, shop.input((T, [(1, "a", 2.0)], Operation.UPSERT), (U, [("a", 2**62)], 1)))
     with pytest.raises(EvaluationError, match="DIVIDE_BY_ZERO") as zero:
-        crew.step(2, Shop().input((T, [(5, "a", 0.0)], UPSERT)).messages(crew.program, crew.layout))
+        crew.step(2, Shop().input((T, [(5, "a", 0.0)], Operation.UPSERT)).messages(crew.program, crew.layout))
     assert zero.value.view == "ratios, again"
     assert "1.0 / " in zero.value.expression
     with pytest.raises(EvaluationError, match="ARITHMETIC_OVERFLOW") as overflow:
         crew.step(2, Shop().input((U, [("a", 2**62)], 1)).messages(crew.program, crew.layout))
     assert overflow.value.view == "total"
-    run(crew, 2, shop.input((T, [(2, "a", 4.0)], UPSERT), (U, [("a", -1)], 1)))
+    run(crew, 2, shop.input((T, [(2, "a", 4.0)], Operation.UPSERT), (U, [("a", -1)], 1)))
     assert zset_of(crew.read("ratios")).weights == {(0.5,): 1, (0.25,): 1}
     assert zset_of(crew.read("total")).weights == {(2**62 - 1,): 1}
 
@@ -106,11 +106,11 @@ def test_an_error_in_an_expression_names_views_and_expression() -> None:
 def test_a_view_that_cannot_be_filled_is_not_opened() -> None:
     few, more = program("kinds"), failing_views()
     crew = opened(Resident, 1, few)
-    run(crew, 1, Shop().input((T, [(1, "a", 0.0)], UPSERT)))
+    run(crew, 1, Shop().input((T, [(1, "a", 0.0)], Operation.UPSERT)))
     crew.commit(1)
-    body = body_of(few, crew.commit(2))
+    stored = opening_of(few, crew.commit(2))
     wider = Resident(more, 1, crew.backend)
-    wider.open({**body, "opening": sorted(set(more.slots) - set(body["arrangements"]))})
+    wider.open(filling(stored, more))
     with pytest.raises(EvaluationError, match="ratios"):
         wider.step(1, [])
     assert zset_of(crew.read("t")).weights == {(1, "a", 0.0): 1}
@@ -122,7 +122,7 @@ def test_random_failures_between_good_steps_leave_everything_right() -> None:
     for step in range(1, 7):
         wrong = copy_of(shop)
         wrong.u.append(("nowhere", 1))
-        bad = wrong.input((T, [(1, "z", 1.0)], UPSERT), (U, [("nowhere", 1)], -1))
+        bad = wrong.input((T, [(1, "z", 1.0)], Operation.UPSERT), (U, [("nowhere", 1)], -1))
         with pytest.raises(MissingRow):
             crew.step(step, bad.messages(PROGRAM, crew.layout))
         run(crew, step, shop.random(rng))

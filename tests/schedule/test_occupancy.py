@@ -12,14 +12,15 @@ from pyspark.sql import SparkSession
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.run import Run
 from penstock.schedule.occupancy import Occupancy
-from penstock.trace import Batch, BatchRef, Held
+from penstock.storage import BatchRef
+from penstock.trace import Batch, Held
 
 SCRIPT = """
 CREATE TABLE few (id BIGINT PRIMARY KEY, n BIGINT);
 CREATE TABLE many (id BIGINT PRIMARY KEY, n BIGINT);
 CREATE MATERIALIZED VIEW v AS SELECT sum(n) AS s FROM many;
 """
-ROWS = 50_000
+ROWS = 15_000  # few enough for a batch to share its segment with others
 
 
 def _held(segment: str, stored: int) -> Held:

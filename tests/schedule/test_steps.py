@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.circuit.keyed import DELETE
+from penstock.circuit.operation import Operation
 from penstock.errors import PipelineError
-from penstock.schedule.change_log import STEP_COLUMN
+from penstock.schedule.change_log import STEP_COLUMN, read_changes
+from penstock.schedule.opening import Opening, Written
 from penstock.schedule.state import open_segment
 from penstock.storage import MemoryBackend
 from penstock.zset import ReferenceZSet
 from tests.schedule.driving import PROGRAM, bits, check, opened, run
-from tests.schedule.inline import Resident, Staged, body_of, zset_of
+from tests.schedule.inline import Resident, Staged, filling, opening_of, zset_of
 from tests.schedule.shop import EXPECTED, VIEWS, Shop, T, program
 
 
@@ -82,7 +81,7 @@ def test_an_aborted_step_leaves_no_trace(kind: type[Resident]) -> None:
 
 def test_an_aborted_opening_step_can_be_run_again() -> None:
     crew = Resident(PROGRAM, 2)
-    crew.open({"opening": list(PROGRAM.slots)})
+    crew.open(filling(Opening(), PROGRAM))
     crew.step(0, [])
     crew.abort()
     run(crew, 0, None)
@@ -96,11 +95,11 @@ def test_an_aborted_opening_step_can_be_run_again() -> None:
 def test_reopening_with_another_number_of_workers_goes_on_where_it_was(kind: type[Resident]) -> None:
     shop, rng = Shop(), np.random.default_rng(11)
     backend = MemoryBackend()
-    body: dict[str, Any] = {"opening": list(PROGRAM.slots)}
+    stored = filling(Opening(), PROGRAM)
     step = 0
     for generation, workers in enumerate([1, 3, 8] if kind is Resident else [3, 2]):
         crew = kind(PROGRAM, workers, backend)
-        crew.open(body)
+        crew.open(stored)
         if generation == 0:
             run(crew, 0, None)
         check(crew, shop)
@@ -109,10 +108,10 @@ def test_reopening_with_another_number_of_workers_goes_on_where_it_was(kind: typ
             run(crew, step, shop.random(rng, 25))
         check(crew, shop)
         if kind is Resident:
-            body = body_of(PROGRAM, crew.commit(generation + 1))
+            stored = opening_of(PROGRAM, crew.commit(generation + 1))
             check(crew, shop)  # a commit changes nothing for those who go on
         else:
-            body = crew.body  # type: ignore[attr-defined]
+            stored = crew.opening  # type: ignore[attr-defined]
 
 
 def test_a_commit_writes_only_what_is_new() -> None:
@@ -123,8 +122,8 @@ def test_a_commit_writes_only_what_is_new() -> None:
     first = crew.commit(1)
     run(crew, 6, shop.input())
     second = crew.commit(2)
-    assert [reply["arrangements"] for reply in second] == [reply["arrangements"] for reply in first]
-    assert not any(reply["changes"] for reply in second)
+    assert [reply.arrangements for reply in second] == [reply.arrangements for reply in first]
+    assert not any(reply.changes for reply in second)
     assert len(crew.backend.list("segments/")) == 4  # of each worker one with batches, one with changes
 
 
@@ -133,7 +132,7 @@ def test_asking_for_changes_that_are_not_there_does_not_spoil_the_commit() -> No
     crew.commit(1)
     for name in VIEWS:
         assert crew.changes(name, 0).num_rows == 0
-    assert not any(reply["changes"] for reply in crew.commit(2))
+    assert not any(reply.changes for reply in crew.commit(2))
 
 
 def test_a_commit_that_was_not_published_is_made_again_with_all_its_changes() -> None:
@@ -142,7 +141,7 @@ def test_a_commit_that_was_not_published_is_made_again_with_all_its_changes() ->
     crew.commit(1)
     run(crew, 1, shop.random(rng))
     lost = crew.commit(2)
-    assert any(reply["changes"] for reply in lost)
+    assert any(reply.changes for reply in lost)
     before = {name: shop.contents(name) for name in VIEWS}
     assert zset_of(crew.changes("by_k", 0).drop_columns([STEP_COLUMN])) == before["by_k"]
     run(crew, 2, shop.random(rng))
@@ -150,17 +149,22 @@ def test_a_commit_that_was_not_published_is_made_again_with_all_its_changes() ->
     written = written_changes(crew, again, "by_k")
     assert zset_of(written.drop_columns([STEP_COLUMN])) == shop.contents("by_k")
     run(crew, 3, shop.input())
-    assert not any(
-        reply["changes"] for reply in crew.commit(3)
-    )  # the next version: what was written is known
+    assert not any(reply.changes for reply in crew.commit(3))  # the next version: what was written is known
     reopened = Resident(PROGRAM, 2, crew.backend)
-    reopened.open(body_of(PROGRAM, again))
+    reopened.open(opening_of(PROGRAM, again))
     check(reopened, shop)
 
 
-def written_changes(crew: Resident, replies: list[dict[str, Any]], view: str) -> pa.Table:
-    refs = [reply["changes"][view] for reply in replies if view in reply["changes"]]
-    return pa.Table.from_batches([open_segment(crew.backend, r["segment"]).read(r["entry"]) for r in refs])
+def written_changes(crew: Resident, replies: list[Written], view: str) -> pa.Table:
+    return pa.Table.from_batches(
+        [
+            read_changes(open_segment(crew.backend, reply.changes.segment), block.entry)
+            for reply in replies
+            if reply.changes is not None
+            for block in reply.changes.blocks
+            if block.view == view
+        ]
+    )
 
 
 @pytest.mark.parametrize("kind", [Resident, Staged])
@@ -171,11 +175,11 @@ def test_new_views_are_filled_from_the_tables_and_old_ones_stay(kind: type[Resid
     crew = opened(kind, workers, few)
     for step in range(1, 4):
         run(crew, step, shop.random(rng, 30))
-    body = body_of(few, crew.commit(3)) if kind is Resident else crew.body  # type: ignore[attr-defined]
-    fresh = sorted(set(PROGRAM.slots) - set(body["arrangements"]))
-    assert fresh and len(fresh) < len(PROGRAM.slots)
+    stored = opening_of(few, crew.commit(3)) if kind is Resident else crew.opening  # type: ignore[attr-defined]
+    fresh = filling(stored, PROGRAM)
+    assert fresh.missing and len(fresh.missing) < len(PROGRAM.slots)
     more = kind(PROGRAM, workers, crew.backend)
-    more.open({**body, "opening": fresh})
+    more.open(fresh)
     more.step(3, [])
     more.accept()
     if kind is Resident:
@@ -184,8 +188,7 @@ def test_new_views_are_filled_from_the_tables_and_old_ones_stay(kind: type[Resid
             assert zset_of(more.changes(name, 2).drop_columns([STEP_COLUMN])) == expected
     else:
         replies = more.commit(4)
-        merged = body_of(PROGRAM, replies)
-        more.committed(4, merged)
+        more.committed(opening_of(PROGRAM, replies, 4))
     check(more, shop)
     for step in range(4, 7):
         run(more, step, shop.random(rng, 30))
@@ -194,7 +197,7 @@ def test_new_views_are_filled_from_the_tables_and_old_ones_stay(kind: type[Resid
 
 def test_a_step_that_opens_takes_no_input() -> None:
     crew = Resident(PROGRAM, 1)
-    crew.open({"opening": list(PROGRAM.slots)})
+    crew.open(filling(Opening(), PROGRAM))
     with pytest.raises(PipelineError, match="takes no input"):
         crew.step(0, Shop().random(np.random.default_rng(0)).messages(PROGRAM, crew.layout))
 
@@ -205,7 +208,7 @@ def test_all_views_together_have_as_many_levels_as_the_deepest() -> None:
 
 def test_reports_tell_times_and_absent_keys() -> None:
     crew = opened(Resident, 3)
-    reports = run(crew, 1, Shop().input((T, [(key, None, None) for key in range(20)], DELETE)))
+    reports = run(crew, 1, Shop().input((T, [(key, None, None) for key in range(20)], Operation.DELETE)))
     assert sum(report["counters"].get("absent_keys:t", 0) for report in reports) == 20
     assert [report["worker"] for report in reports] == [0, 1, 2]
     assert all(ms >= 0 for report in reports for ms in report["node_ms"].values())

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from penstock.spark import ResidentRuntime, StagedRuntime
 from tests.spark import toy
-from tests.spark.toy import numbers, rows
+from tests.spark.toy import numbers, opening_of, rows
 
 ROUNDS = ([1, 2, 3, 11], [3, 4, 25])
 
@@ -42,17 +42,17 @@ def main(folder: Path) -> None:
     )
     crew = toy.toy_crew(folder, 2)
     resident, staged = ResidentRuntime(spark, crew), StagedRuntime(spark, crew, tiny_bytes=0)
-    body: dict[str, list[dict[str, object]]] = {"files": []}
-    resident.open(body)
-    staged.open(body)
+    stored = opening_of([])
+    resident.open(stored)
+    staged.open(stored)
     for step, values in enumerate(ROUNDS, start=1):
         inputs = [numbers(values, 0), numbers(values[::-1], 1)]
         reports = resident.step(step, inputs)
         resident.accept()
         staged.step(step, inputs)
         staged.accept()
-        body = {"files": body["files"] + staged.commit(step)}
-        staged.committed(step, body)
+        stored = opening_of(staged.commit(step), stored, step)
+        staged.committed(stored)
     seen = {
         "resident": rows(resident.read("totals")),
         "staged": rows(staged.read("totals")),

@@ -15,7 +15,7 @@ import pyarrow.flight as flight
 import pytest
 
 from penstock.errors import WorkerLost
-from penstock.schedule.message import Message
+from penstock.schedule.message import AlongEdge, Message
 from penstock.spark.channel import call_options, connect, hello_descriptor
 from penstock.spark.exchange import Exchange, Poisoned
 from penstock.spark.line import call
@@ -44,7 +44,7 @@ def all_at_once(made: list[Exchange], work: Callable[[int, Exchange], Any]) -> l
 
 
 def message(source: int, target: int, level: int, rows: int = 3) -> Message:
-    return Message(level, target, pa.record_batch({"n": np.full(rows, source * 10 + target)}))
+    return Message(AlongEdge(level), target, pa.record_batch({"n": np.full(rows, source * 10 + target)}))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -54,12 +54,12 @@ def test_every_worker_gets_what_was_sent_to_it_in_order_of_source(workers: int) 
         for step in range(20):
             for level in range(3):
                 inbox = exchange.swap(step, level, [message(worker, t, level) for t in range(workers)])
-                seen.append([(m.edge, m.batch["n"][0].as_py()) for m in inbox])
+                seen.append([(m.route, m.batch["n"][0].as_py()) for m in inbox])
         return seen
 
     with exchanges(workers) as made:
         for worker, seen in enumerate(all_at_once(made, work)):
-            expected = [[(level, s * 10 + worker) for s in range(workers)] for level in range(3)]
+            expected = [[(AlongEdge(level), s * 10 + worker) for s in range(workers)] for level in range(3)]
             assert seen == expected * 20
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.schedule import Message
+from penstock.schedule.message import AlongEdge, Message
 from penstock.spark.line import Line, answer, call
 from penstock.spark.wire import Frame
 
@@ -61,12 +61,15 @@ def test_a_line_is_ready_when_something_came_or_it_ended(pair: tuple[Line, Line]
 @pytest.mark.parametrize("rows", [0, 10, 300_000, 5_000_000])
 def test_a_frame_arrives_as_it_was_sent(pair: tuple[Line, Line], rows: int) -> None:
     batch = pa.record_batch({"n": np.arange(rows), "s": pa.array(["é"] * rows, pa.string())})
-    frame = Frame({"do": "step", "ü": [1, None]}, (Message(4, 1, batch), Message(5, 1, batch.slice(0, 1))))
+    frame = Frame(
+        {"do": "step", "ü": [1, None]},
+        (Message(AlongEdge(4), 1, batch), Message(AlongEdge(5), 1, batch.slice(0, 1))),
+    )
     arrived = in_background(pair[1].receive)
     pair[0].send(frame)
     received = eventually(arrived)
     assert isinstance(received, Frame) and received.header == frame.header
-    assert [(m.edge, m.target) for m in received.messages] == [(4, 1), (5, 1)]
+    assert [(m.route, m.target) for m in received.messages] == [(AlongEdge(4), 1), (AlongEdge(5), 1)]
     assert received.messages[0].batch.equals(batch)
 
 

@@ -22,10 +22,11 @@ from penstock.errors import (
     PipelineError,
     WorkerLost,
 )
+from penstock.schedule.opening import Opening
 from penstock.spark.line import call
 from penstock.spark.resident import ResidentRuntime
 from tests.spark import toy
-from tests.spark.toy import numbers, rows
+from tests.spark.toy import numbers, opening_of, rows
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(
 ) -> None:
     runtime = ResidentRuntime(spark, toy.toy_crew(folder, workers))
     try:
-        runtime.open({})
+        runtime.open(Opening())
         values = np.random.default_rng(7).integers(0, 500, 2000).tolist()
         for step in range(10):
             runtime.step(step, [numbers(values[step::10], step % workers)])
@@ -74,7 +75,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(
 
 
 def test_each_worker_is_a_process_that_stays(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     first, second = run(two, 1, [1, 2]), run(two, 2, [3, 4])
     assert [report["worker"] for report in first] == [0, 1]
     assert [report["process"] for report in first] == [report["process"] for report in second]
@@ -82,7 +83,7 @@ def test_each_worker_is_a_process_that_stays(two: ResidentRuntime) -> None:
 
 
 def test_large_steps_go_through_in_both_directions(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     values = np.arange(6_000_000) % 1000
     two.step(1, [numbers(values[:3_000_000], 0), numbers(values[3_000_000:], 1)])
     two.accept()
@@ -103,7 +104,7 @@ def test_large_steps_go_through_in_both_directions(two: ResidentRuntime) -> None
 def test_a_step_that_fails_anywhere_never_happened(
     two: ResidentRuntime, unlucky: int, error: PenstockError
 ) -> None:
-    two.open({})
+    two.open(Opening())
     run(two, 1, [1, 2, 3])
     with pytest.raises(type(error)) as caught:
         two.step(2, [numbers([5, unlucky], 0), numbers([6, 7, toy.SLEEPS], 1)])
@@ -113,7 +114,7 @@ def test_a_step_that_fails_anywhere_never_happened(
 
 
 def test_an_unexpected_error_names_the_worker_and_shows_its_traceback(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     with pytest.raises(PipelineError, match=r"(?s)worker 1 failed.*not on purpose.*ZeroDivisionError"):
         two.step(1, [numbers([toy.CRASHES], 0)])
     run(two, 1, [4])
@@ -121,7 +122,7 @@ def test_an_unexpected_error_names_the_worker_and_shows_its_traceback(two: Resid
 
 
 def test_an_aborted_step_leaves_nothing(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     two.step(1, [numbers([1], 0)])
     two.abort()
     run(two, 1, [2])
@@ -130,7 +131,7 @@ def test_an_aborted_step_leaves_nothing(two: ResidentRuntime) -> None:
 
 
 def test_steps_must_be_settled(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     with pytest.raises(PipelineError, match="no step to accept"):
         two.accept()
     two.step(1, [])
@@ -140,33 +141,33 @@ def test_steps_must_be_settled(two: ResidentRuntime) -> None:
 
 
 def test_what_was_committed_is_there_after_a_restart_and_nothing_else(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     run(two, 1, [1, 2, 3])
-    body = {"files": two.commit(1)}
+    stored = opening_of(two.commit(1))
     run(two, 2, [4])
     two.close()
-    two.open(body)
+    two.open(stored)
     assert rows(two.read("counts")) == [(1, 1), (2, 1), (3, 1)]
     run(two, 2, [5])
     assert rows(two.changes("counts", 1)) == [(2, 5, 1)]
 
 
 def test_a_worker_that_dies_in_a_step_is_noticed_and_the_next_generation_works(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     run(two, 1, [1])
-    body, generation = {"files": two.commit(1)}, two.generation
+    stored, generation = opening_of(two.commit(1)), two._generation
     with pytest.raises(WorkerLost):
         two.step(2, [numbers([toy.KILLS], 0)])
     with pytest.raises(WorkerLost):
         two.read("counts")
-    two.open(body)
-    assert two.generation == generation + 1
+    two.open(stored)
+    assert two._generation == generation + 1
     run(two, 2, [2])
     assert rows(two.read("counts")) == [(1, 1), (2, 1)]
 
 
 def test_a_worker_killed_between_steps_is_noticed_within_a_second(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     process = run(two, 1, [1])[1]["process"]
     assert isinstance(process, int)
     os.kill(process, signal.SIGKILL)
@@ -175,15 +176,15 @@ def test_a_worker_killed_between_steps_is_noticed_within_a_second(two: ResidentR
         while time.monotonic() - killed < 10:
             two.read("counts")
     assert time.monotonic() - killed < 1.0
-    two.open({})
+    two.open(Opening())
     assert rows(two.read("counts")) == []
 
 
 def test_nobody_joins_without_the_secret_or_from_another_generation(two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     assert two._gang is not None
     address, secret = two._gang._rendezvous.address, two._gang._secret
-    for word, generation in (("wrong", two.generation), (secret, two.generation - 1)):
+    for word, generation in (("wrong", two._generation), (secret, two._generation - 1)):
         hello = {"generation": generation, "worker": 0, "location": None, "process": "an intruder"}
         line = call(address, word, hello)
         with suppress(ConnectionResetError):
@@ -195,22 +196,22 @@ def test_nobody_joins_without_the_secret_or_from_another_generation(two: Residen
 
 
 def test_too_few_slots_are_an_error_at_once(spark: SparkSession, folder: Path, two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     started = time.monotonic()
     with pytest.raises(EnvironmentProblem, match=r"8 resident workers.*has 10, 2 held.*local\[12\]"):
-        ResidentRuntime(spark, toy.toy_crew(folder, 8)).open({})
+        ResidentRuntime(spark, toy.toy_crew(folder, 8)).open(Opening())
     assert time.monotonic() - started < 5
 
 
 def test_ordinary_jobs_run_beside_the_gang(spark: SparkSession, two: ResidentRuntime) -> None:
-    two.open({})
+    two.open(Opening())
     assert spark.range(1000).selectExpr("sum(id)").first()[0] == 499500
 
 
 def test_closing_ends_the_job_normally_and_again_does_nothing(
     spark: SparkSession, two: ResidentRuntime
 ) -> None:
-    two.open({})
+    two.open(Opening())
     gang = two._gang
     assert gang is not None
     processes = [report["process"] for report in run(two, 1, [1])]

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem
+from penstock.schedule.opening import Opening
 from penstock.spark.resident import ResidentRuntime
 from penstock.spark.session import (
     driver_address,
@@ -132,6 +133,6 @@ def test_workers_with_a_python_that_cannot_run_penstock_say_what_to_set(
         monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.1")
     workers = runtime(spark, toy.toy_crew(tmp_path, 2))
     with pytest.raises(EnvironmentProblem, match=rf"workers run {python}.*{reason}.*PYSPARK_PYTHON"):
-        workers.open({"files": []})
+        workers.open(Opening())
         workers.step(1, [])
     workers.close()

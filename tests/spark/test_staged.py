@@ -15,7 +15,7 @@ from penstock.spark.resident import ResidentRuntime
 from penstock.spark.runtime import Runtime
 from penstock.spark.staged import StagedRuntime
 from tests.spark import toy
-from tests.spark.toy import numbers, rows
+from tests.spark.toy import numbers, opening_of, rows
 
 IN_STAGES, IN_ONE_TASK = 0, 1 << 40
 
@@ -25,16 +25,15 @@ class Committing:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.body: dict[str, Any] = {"files": []}
-        self.version = 0
-        runtime.open(self.body)
+        self.stored = opening_of([])
+        runtime.open(self.stored)
 
     def step(self, step: int, values: list[int]) -> list[dict[str, Any]]:
         reports = self.runtime.step(step, [numbers(values[0::2], 0), numbers(values[1::2], 1)])
         self.runtime.accept()
-        self.version += 1
-        self.body = {"files": self.body["files"] + self.runtime.commit(self.version)}
-        self.runtime.committed(self.version, self.body)
+        version = self.stored.version + 1
+        self.stored = opening_of(self.runtime.commit(version), self.stored, version)
+        self.runtime.committed(self.stored)
         return reports
 
 
@@ -125,15 +124,15 @@ def test_a_staged_step_must_be_committed_before_the_next(spark: SparkSession, tm
     runtime = StagedRuntime(spark, toy.toy_crew(tmp_path, 2))
     with pytest.raises(PipelineError, match="not been opened"):
         runtime.step(1, [])
-    runtime.open({"files": []})
+    runtime.open(opening_of([]))
     assert runtime.commit(1) == []
     runtime.step(1, [numbers([1], 0)])
-    with pytest.raises(PipelineError, match="not settled"):
+    with pytest.raises(PipelineError, match="neither accepted"):
         runtime.step(2, [])
     runtime.abort()
     with pytest.raises(PipelineError, match="no step to accept"):
         runtime.accept()
     runtime.step(1, [numbers([2], 0)])
     runtime.accept()
-    with pytest.raises(PipelineError, match="not settled"):
+    with pytest.raises(PipelineError, match="neither accepted"):
         runtime.step(2, [])

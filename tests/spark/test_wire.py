@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import PipelineError
-from penstock.schedule.message import Message
+from penstock.schedule.message import AlongEdge, Message
 from penstock.spark import wire
 from penstock.spark.wire import Chunk, Frame, FrameReader, chunks_of
 
@@ -55,10 +55,10 @@ def test_a_frame_without_messages_is_one_small_chunk() -> None:
     ids=str,
 )
 def test_messages_of_any_size_keep_order_edge_target_and_rows(sizes: list[int]) -> None:
-    sent = Frame({"x": 1}, [Message(i, i % 3, numbers(size)) for i, size in enumerate(sizes)])
+    sent = Frame({"x": 1}, [Message(AlongEdge(i), i % 3, numbers(size)) for i, size in enumerate(sizes)])
     arrived, chunks = through(sent)
-    assert [(m.edge, m.target, m.batch) for m in arrived.messages] == [
-        (m.edge, m.target, m.batch) for m in sent.messages
+    assert [(m.route, m.target, m.batch) for m in arrived.messages] == [
+        (m.route, m.target, m.batch) for m in sent.messages
     ]
     assert max(map(bytes_of, chunks)) <= wire.CHUNK_BYTES + (1 << 20)
 
@@ -66,7 +66,14 @@ def test_messages_of_any_size_keep_order_edge_target_and_rows(sizes: list[int]) 
 def test_every_kind_of_column_and_a_batch_without_columns_travel() -> None:
     bare = pa.RecordBatch.from_struct_array(pa.array([{}, {}], pa.struct([])))
     arrived, _ = through(
-        Frame({}, [Message(0, 0, MIXED), Message(1, 0, MIXED.slice(1, 1)), Message(2, 0, bare)])
+        Frame(
+            {},
+            [
+                Message(AlongEdge(0), 0, MIXED),
+                Message(AlongEdge(1), 0, MIXED.slice(1, 1)),
+                Message(AlongEdge(2), 0, bare),
+            ],
+        )
     )
     assert arrived.messages[0].batch.equals(MIXED)
     assert arrived.messages[1].batch.equals(MIXED.slice(1, 1))
@@ -75,12 +82,14 @@ def test_every_kind_of_column_and_a_batch_without_columns_travel() -> None:
 
 @pytest.mark.parametrize("rows", [10, 1_000_000])
 def test_received_numbers_are_aligned(rows: int) -> None:
-    arrived, _ = through(Frame({}, [Message(0, 0, MIXED), Message(1, 0, numbers(rows))]))
+    arrived, _ = through(
+        Frame({}, [Message(AlongEdge(0), 0, MIXED), Message(AlongEdge(1), 0, numbers(rows))])
+    )
     assert arrived.messages[1].batch.column(0).buffers()[1].address % 8 == 0
 
 
 def test_the_same_message_may_be_in_a_frame_twice() -> None:
-    large = Message(0, 0, numbers(200_000))
+    large = Message(AlongEdge(0), 0, numbers(200_000))
     arrived, _ = through(Frame({}, [large, large]))
     assert [m.batch.num_rows for m in arrived.messages] == [200_000, 200_000]
 
@@ -89,14 +98,15 @@ def test_one_reader_takes_frame_after_frame() -> None:
     reader = FrameReader()
     for i in range(3):
         frames = [
-            reader.feed(chunk) for chunk in chunks_of(Frame({"i": i}, [Message(0, 0, numbers(200_000))]))
+            reader.feed(chunk)
+            for chunk in chunks_of(Frame({"i": i}, [Message(AlongEdge(0), 0, numbers(200_000))]))
         ]
         assert frames[-1] is not None and frames[-1].header == {"i": i}
         assert len(frames[-1].messages) == 1
 
 
 def test_chunks_out_of_order_are_refused() -> None:
-    listing, *continuations = chunks_of(Frame({}, [Message(0, 0, numbers(3_000_000))]))
+    listing, *continuations = chunks_of(Frame({}, [Message(AlongEdge(0), 0, numbers(3_000_000))]))
     with pytest.raises(PipelineError, match="out of order"):
         FrameReader().feed(continuations[0])
     reader = FrameReader()

@@ -13,7 +13,7 @@ import signal
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.errors import EvaluationError, InputError
-from penstock.schedule.message import Message
+from penstock.schedule.message import AlongEdge, Message, Route
+from penstock.schedule.opening import Opening, Written
 from penstock.spark.runtime import Crew
+from penstock.storage import BatchRef
 
 LEVELS = 3
 VIEWS = {"counts": 1, "totals": 2}
@@ -53,7 +55,7 @@ class ToySnapshot:
     worker: Toy
     entries: list[tuple[int, int, int, int]]
 
-    def write(self) -> dict[str, Any]:
+    def write(self) -> Written:
         return self.worker.write(self.entries)
 
 
@@ -61,8 +63,17 @@ def toy_crew(folder: Path, workers: int) -> Crew:
     return Crew("toy", workers, LEVELS, ToyFactory(str(folder), workers))
 
 
+def opening_of(replies: Iterable[Written], before: Opening | None = None, version: int = 0) -> Opening:
+    """The version that consists of what ``before`` had and what was written since."""
+    refs = () if before is None else before.arrangements["log"]
+    refs += tuple(ref for reply in replies for ref in reply.arrangements["log"])
+    return Opening(version, {"log": refs})
+
+
 def numbers(values: Sequence[int] | np.ndarray, target: int, edge: int = 0) -> Message:
-    return Message(edge, target, pa.record_batch({"number": pa.array(np.asarray(values, dtype=np.int64))}))
+    return Message(
+        AlongEdge(edge), target, pa.record_batch({"number": pa.array(np.asarray(values, dtype=np.int64))})
+    )
 
 
 def rows(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -79,11 +90,11 @@ class Toy:
         self.failing = False
         self.opened = 0
 
-    def open(self, body: Mapping[str, Any]) -> None:
+    def open(self, opening: Opening) -> None:
         self.opened += 1
         self.state, self.log, self.pending = {1: Counter(), 2: Counter()}, [], []
-        for reference in body.get("files", []):
-            self.log += [tuple(entry) for entry in json.loads((self.folder / reference["file"]).read_text())]
+        for reference in opening.arrangements.get("log", ()):
+            self.log += [tuple(entry) for entry in json.loads((self.folder / reference.segment).read_text())]
         self.log = [entry for entry in self.log if entry[2] % self.workers == self.index]
         for _, level, key, delta in self.log:
             self.state[level][key] += delta
@@ -98,13 +109,13 @@ class Toy:
     def merge_in_passing(self) -> None:
         pass
 
-    def tidy(self) -> bool:
+    def continue_merging(self) -> bool:
         return False
 
     def settle(self) -> None:
         pass
 
-    def exchanging(self, edges: Sequence[int]) -> range:
+    def exchanging(self, routes: Collection[Route]) -> range:
         return range(LEVELS)
 
     def run_level(self, level: int, inbox: Sequence[Message]) -> list[Message]:
@@ -159,26 +170,27 @@ class Toy:
     def abort(self) -> None:
         self.pending = []
 
-    def write(self, entries: list[tuple[int, int, int, int]]) -> dict[str, Any]:
+    def write(self, entries: list[tuple[int, int, int, int]]) -> Written:
         name = f"{uuid.uuid4()}.json"
         (self.folder / name).write_text(json.dumps(entries))
-        return {"file": name, "worker": self.index}
+        return Written(self.index, {"log": (BatchRef(name, 0, 0, len(entries)),)})
 
     def snapshot(self, version: int) -> ToySnapshot:
         entries, self.durable = self.log[self.durable :], len(self.log)
         return ToySnapshot(self, entries)
 
-    def flush_level(self, version: int, level: int) -> dict[str, Any]:
+    def flush_level(self, version: int, level: int) -> Written:
         return self.write([entry for entry in self.pending if entry[1] == level])
 
-    def read(self, name: str) -> pa.RecordBatch:
+    def read(self, name: str) -> list[pa.RecordBatch]:
         state = sorted(self.state[VIEWS[name]].items())
-        return pa.record_batch({"key": [k for k, _ in state], "value": [v for _, v in state]}, schema=SCHEMA)
+        columns = {"key": [k for k, _ in state], "value": [v for _, v in state]}
+        return [pa.record_batch(columns, schema=SCHEMA)]
 
-    def changes(self, view: str, since: int) -> pa.RecordBatch:
+    def changes(self, view: str, since: int) -> list[pa.RecordBatch]:
         found = [(s, k, d) for s, level, k, d in self.log if level == VIEWS[view] and s > since]
         columns = [[entry[i] for entry in found] for i in range(3)]
-        return pa.record_batch(columns, schema=pa.schema([("step", pa.int64()), *SCHEMA]))
+        return [pa.record_batch(columns, schema=pa.schema([("step", pa.int64()), *SCHEMA]))]
 
 
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])

@@ -1,1 +1,1 @@
-"""Values from outside, as Arrow columns of exactly a table's types, or refused with their place."""
+"""Converts input values to Arrow columns of exactly a table's types; errors give row and column."""

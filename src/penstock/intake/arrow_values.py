@@ -21,7 +21,7 @@ from penstock.expr.types import to_arrow
 from penstock.intake.refusal import RefusedError, first_failure, shown, sql_name
 from penstock.intake.timezones import localize
 
-__all__ = ["check_nulls", "from_arrow"]
+__all__ = ["check_nulls", "from_arrow", "map_entries", "offsets_of", "row_finder"]
 
 Kind = Callable[[pa.DataType], bool]
 _is = pa.types
@@ -61,10 +61,13 @@ _SOURCES: tuple[tuple[type[T.DataType], tuple[Kind, ...]], ...] = (
     (T.IntegralType, (_is.is_integer, _is.is_decimal)),
     (T.FractionalType, (_is.is_integer, _is.is_floating)),
     (T.StringType, (_is_text,)),
+    (T.CharType, (_is_text,)),
+    (T.VarcharType, (_is_text,)),
     (T.BinaryType, (_is_bytes,)),
     (T.DateType, (_is.is_date,)),
     (T.TimestampType, (_is.is_timestamp, _is.is_date)),
     (T.TimestampNTZType, (_is_local_time, _is.is_date)),
+    (T.TimeType, (_is.is_time,)),
     (T.DayTimeIntervalType, (_is.is_duration,)),
     (T.YearMonthIntervalType, (_is.is_integer,)),
     (T.ArrayType, (_is_list,)),
@@ -156,36 +159,37 @@ def _refuse_new_infinities(before: pa.Array, after: pa.Array) -> None:
         raise RefusedError(f"{shown(before[index].as_py())} does not fit FLOAT", index=index)
 
 
-def _row_of(offsets: np.ndarray[Any, Any]) -> Callable[[int], int]:
+def row_finder(offsets: np.ndarray[Any, Any]) -> Callable[[int], int]:
+    """Gives the row in whose list or map an element stands."""
     return lambda element: int(np.searchsorted(offsets, element, side="right")) - 1
 
 
-def _offsets(array: pa.Array) -> np.ndarray[Any, Any]:
+def offsets_of(array: pa.Array) -> np.ndarray[Any, Any]:
     """Offsets of ``array.flatten()``: NULL lists contribute nothing, whatever they hide."""
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
 def _list(array: pa.Array, data_type: T.ArrayType, timezone: str) -> pa.Array:
-    offsets = _offsets(array)
+    offsets = offsets_of(array)
     try:
         elements = from_arrow(array.flatten(), data_type.elementType, timezone)
     except RefusedError as refused:
-        raise refused.within("element", _row_of(offsets)) from None
+        raise refused.within("element", row_finder(offsets)) from None
     return pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()), elements, type=to_arrow(data_type), mask=array.is_null()
     )
 
 
-def _entries(array: pa.Array) -> pa.Array:
+def map_entries(array: pa.Array) -> pa.Array:
     """A map array as a list of its (key, value) entries."""
     entry = pa.struct([pa.field("key", array.type.key_type), pa.field("value", array.type.item_type)])
     return array.cast(pa.list_(entry))
 
 
 def _map(array: pa.Array, data_type: T.MapType, timezone: str) -> pa.Array:
-    entries = _entries(array)
-    offsets = _offsets(entries)
+    entries = map_entries(array)
+    offsets = offsets_of(entries)
     parts = []
     for name, flat, part_type in zip(
         ("key", "value"), entries.flatten().flatten(), (data_type.keyType, data_type.valueType), strict=True
@@ -193,7 +197,7 @@ def _map(array: pa.Array, data_type: T.MapType, timezone: str) -> pa.Array:
         try:
             parts.append(from_arrow(flat, part_type, timezone))
         except RefusedError as refused:
-            raise refused.within(name, _row_of(offsets)) from None
+            raise refused.within(name, row_finder(offsets)) from None
     return pa.MapArray.from_arrays(
         pa.array(offsets, pa.int32()), *parts, type=to_arrow(data_type), mask=array.is_null()
     )
@@ -219,7 +223,7 @@ def _struct(array: pa.Array, data_type: T.StructType, timezone: str) -> pa.Array
 
 
 def check_nulls(array: pa.Array, data_type: T.DataType, nullable: bool, what: str) -> None:
-    """Refuse a NULL where the type has none: the column itself, and inside nested values."""
+    """Reject a NULL where the type has none: the column itself, and inside nested values."""
     if not nullable and array.null_count:
         raise RefusedError(f"NULL in {what}", index=pc.index(array.is_null(), True).as_py())
     if isinstance(data_type, T.StructType):
@@ -232,11 +236,11 @@ def check_nulls(array: pa.Array, data_type: T.DataType, nullable: bool, what: st
         return
     if isinstance(data_type, T.ArrayType):
         parts = [("element", array.flatten(), data_type.elementType, data_type.containsNull)]
-        offsets = _offsets(array)
+        offsets = offsets_of(array)
     elif isinstance(data_type, T.MapType):
-        entries = _entries(array)
+        entries = map_entries(array)
         keys, values = entries.flatten().flatten()
-        offsets = _offsets(entries)
+        offsets = offsets_of(entries)
         parts = [
             ("key", keys, data_type.keyType, False),
             ("value", values, data_type.valueType, data_type.valueContainsNull),
@@ -247,4 +251,4 @@ def check_nulls(array: pa.Array, data_type: T.DataType, nullable: bool, what: st
         try:
             check_nulls(flat, part_type, part_nullable, "a part that cannot be NULL")
         except RefusedError as refused:
-            raise refused.within(name, _row_of(offsets)) from None
+            raise refused.within(name, row_finder(offsets)) from None

@@ -1,15 +1,16 @@
-"""Python values to Arrow arrays, taking only what means the same on both sides.
+"""Converts Python values to Arrow arrays, accepting only what means the same on both sides.
 
-``pa.array`` is obliging: it takes 5 for a date, True for an integer, and drops the time of day from a
-datetime without a word. So the *kinds* of values are checked first, by ``set(map(type, values))``, which
-runs in C and is small for any sane column; only then does Arrow convert, and what it refuses after that is
-a matter of range. Nested values are taken apart level by level, so the same rules hold inside them.
+``pa.array`` is lenient: it accepts 5 for a date, True for an integer, and silently drops the time of day of a
+datetime. So the *kinds* of values are checked first, by ``set(map(type, values))``, which runs in C and is
+small for any sane column; only then does Arrow convert, and what it rejects after that is out of range.
+Nested values are handled level by level, so the same rules hold inside them.
 
-What is taken, by type: integers for any integer, decimal and float type they fit exactly; floats for FLOAT
+What is accepted, by type: integers for any integer, decimal and float type they fit exactly; floats for FLOAT
 (rounded to the nearest, as Python has no shorter float) and DOUBLE; ``Decimal`` for decimals that can hold
 every digit, and for integers if whole; dates for DATE and, as midnight, for timestamps; datetimes for
-timestamps, where TIMESTAMP takes a naive one in the session's time zone and TIMESTAMP_NTZ refuses an aware
-one; ``timedelta`` for day-time intervals; a number of months for year-month intervals.
+timestamps, where TIMESTAMP takes a naive one in the session's time zone and TIMESTAMP_NTZ rejects an aware
+one; ``datetime.time`` without a zone for TIME; ``timedelta`` for day-time intervals; a number of months for
+year-month intervals.
 """
 
 from __future__ import annotations
@@ -42,14 +43,18 @@ _KINDS: tuple[tuple[type[T.DataType], tuple[type, ...]], ...] = (
     (T.FractionalType, (int, float)),
     (T.YearMonthIntervalType, (int,)),
     (T.StringType, (str,)),
+    (T.CharType, (str,)),
+    (T.VarcharType, (str,)),
     (T.BinaryType, (bytes, bytearray, memoryview)),
     (T.DateType, (datetime.date,)),
     (T.TimestampType, (datetime.datetime, datetime.date)),
     (T.TimestampNTZType, (datetime.datetime, datetime.date)),
+    (T.TimeType, (datetime.time,)),
     (T.DayTimeIntervalType, (datetime.timedelta,)),
     (T.ArrayType, (list, tuple, np.ndarray)),
     (T.StructType, (Mapping, tuple, list)),
     (T.MapType, (Mapping,)),
+    (T.NullType, ()),
 )
 
 
@@ -68,6 +73,8 @@ def from_python(values: Values, data_type: T.DataType, timezone: str) -> pa.Arra
         return _timestamp(values, timezone)
     if isinstance(data_type, T.TimestampNTZType):
         _refuse_first(values, _aware, "{} has a time zone, the column is TIMESTAMP_NTZ")
+    if isinstance(data_type, T.TimeType):
+        _refuse_first(values, _aware, "{} has a time zone, TIME has none")
     return _leaf(_prepared(values, data_type), values, data_type)
 
 
@@ -104,6 +111,8 @@ def _advice(value: Any, data_type: T.DataType) -> str:
         return " (give a datetime.date)"
     if isinstance(value, str) and isinstance(data_type, (T.TimestampType, T.TimestampNTZType)):
         return " (give a datetime.datetime)"
+    if isinstance(value, str) and isinstance(data_type, T.TimeType):
+        return " (give a datetime.time)"
     return ""
 
 
@@ -114,6 +123,8 @@ def _refuse_first(values: Values, is_bad: Callable[[Any], bool], reason: str) ->
 
 
 def _aware(value: Any) -> bool:
+    if isinstance(value, datetime.time):
+        return value.tzinfo is not None
     return isinstance(value, datetime.datetime) and value.utcoffset() is not None
 
 

@@ -1,10 +1,10 @@
-"""How a conversion says which value it could not take.
+"""How a conversion reports which value it could not convert.
 
-A conversion works on whole columns and recurses into nested types, so the place where it fails is known
-in pieces: the innermost array knows the index of the element, the array around it knows which of its own
-rows that element belongs to. :class:`RefusedError` travels outwards through them, each level mapping the
-index to its own and putting its name in front of the path. At the outside the index is the row number and
-the path is the column. The price of good messages is paid only on failure.
+A conversion works on whole columns and recurses into nested types, so the position where it fails is known in
+pieces: the innermost array knows the index of the element, the array around it knows which of its own rows
+that element belongs to. :class:`RefusedError` propagates outwards through them, each level mapping the index
+to its own and prefixing its name to the path. At the outside the index is the row number and the path is the
+column. The price of good messages is paid only on failure.
 """
 
 from __future__ import annotations

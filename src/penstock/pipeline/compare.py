@@ -1,14 +1,13 @@
-"""Are two results the same rows, each as often?
+"""Compares two results as multisets of rows.
 
-Results have no order, so they are compared as multisets: every column of both sides is replaced by small
-integer codes (equal codes mean equal values: NULL with NULL, NaN with NaN, -0.0 with 0.0), the codes of a row
-are folded into one, and the counts per code must agree. That is a handful of vectorised passes, whatever the
-types.
+Every column of both sides is replaced by small integer codes (equal codes mean equal values: NULL with NULL,
+NaN with NaN, -0.0 with 0.0), the codes of a row are combined into one, and the counts per code must agree.
+That is a handful of vectorised passes, whatever the types.
 
 Sums of floats are the one exception. Penstock's are exact, Spark's depend on the order in which its tasks
-add, so columns named as approximate may differ by a relative ``tolerance`` (absolute below 1). Rows are
-then grouped by their exact columns, and within a group paired in the order of the approximate ones, or, in
-the rare case that rounding swaps neighbours, one by one.
+add, so approximate columns may differ by a relative ``tolerance`` (absolute below 1). Rows are then grouped
+by their exact columns, and within a group paired in the order of the approximate ones, or, in the rare case
+that rounding swaps neighbours, one by one.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from penstock.zset import contiguous
 
 __all__ = ["Mismatch", "consolidate", "difference", "identities"]
 
@@ -57,7 +58,7 @@ def difference(
     mismatch = _schema_difference(actual.schema, expected.schema)
     if mismatch:
         return Mismatch(mismatch)
-    both = pa.concat_tables([actual, expected]).combine_chunks()
+    both = pa.concat_tables([actual, expected])
     weights = np.ones(len(both), np.int64)
     weights[len(actual) :] = -1
     if actual_weights is not None:
@@ -73,7 +74,7 @@ def difference(
 
 
 def consolidate(table: pa.Table, weights: Codes) -> tuple[pa.Table, Codes]:
-    """The same multiset with every row once, and the rows of weight zero gone."""
+    """The same multiset with every row once, and no rows of weight zero."""
     codes = _row_codes(table, table.schema.names)
     counts = np.bincount(codes, weights, minlength=1).astype(np.int64)
     first = _first_rows(codes, len(counts))
@@ -82,7 +83,7 @@ def consolidate(table: pa.Table, weights: Codes) -> tuple[pa.Table, Codes]:
 
 
 def identities(batch: pa.RecordBatch, columns: Sequence[str]) -> list[Hashable]:
-    """One hashable value per row, equal where Spark's grouping would put the rows together."""
+    """One hashable value per row, equal where Spark's grouping considers the rows equal."""
     parts = [[_identity(value) for value in batch.column(name).to_pylist()] for name in columns]
     return list(zip(*parts, strict=True)) if parts else [()] * len(batch)
 
@@ -117,9 +118,7 @@ def _row_codes(table: pa.Table, names: list[str]) -> Codes:
 
 
 def _column_codes(column: pa.ChunkedArray) -> Codes:
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], column.type)
+    array = contiguous(column)
     if pa.types.is_null(array.type):
         return np.zeros(len(array), np.int64)
     if pa.types.is_floating(array.type):
@@ -142,7 +141,8 @@ def _canonical_floats(array: pa.Array) -> pa.Array:
 def _without_close_pairs(
     table: pa.Table, codes: Codes, loose: list[str], weights: Codes, tolerance: float
 ) -> Codes:
-    """Weights after every row of one side met a row of the other that is close enough; zero if all did."""
+    """Weights after pairing each row of one side with a close enough row of the other; zero if all are
+    paired."""
     values = np.column_stack([_floats(table.column(name)) for name in loose])
     rest = weights.copy()
     order = np.lexsort((*values.T[::-1], codes))
@@ -151,7 +151,7 @@ def _without_close_pairs(
         close = _close(values[mine], values[theirs], tolerance)
         np.subtract.at(rest, mine[close], 1)
         np.add.at(rest, theirs[close], 1)
-    for row in np.flatnonzero(rest > 0):  # few: what the order of the pairing did not settle
+    for row in np.flatnonzero(rest > 0):  # few rows, which pairing in order left over
         for other in np.flatnonzero((codes == codes[row]) & (rest < 0)):
             if _close(values[[row]], values[[other]], tolerance)[0]:
                 pairs = min(rest[row], -rest[other])
@@ -191,10 +191,14 @@ def _first_rows(codes: Codes, count: int) -> Codes:
 def _mismatch(table: pa.Table, codes: Codes, counts: Codes) -> Mismatch:
     first = _first_rows(codes, len(counts))
     surplus, missing = np.flatnonzero(counts > 0), np.flatnonzero(counts < 0)
-    summary = f"{counts[surplus].sum()} rows too many, {-counts[missing].sum()} missing"
+    extra = int(counts[surplus].sum())
+    summary = f"{extra} {'row' if extra == 1 else 'rows'} too many, {-counts[missing].sum()} missing"
 
     def shown(which: Codes) -> tuple[str, ...]:
-        rows: list[dict[str, Any]] = table.take(pa.array(first[which[:_SHOWN]])).to_pylist()
+        # Slices, because Arrow's ``take`` of a column in chunks puts it together first, if it can.
+        rows: list[dict[str, Any]] = [
+            row for at in first[which[:_SHOWN]].tolist() for row in table.slice(at, 1).to_pylist()
+        ]
         return tuple(f"{abs(counts[code])} x {row}" for code, row in zip(which, rows, strict=False))
 
     return Mismatch(summary, shown(surplus), shown(missing))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.circuit.program import Program
-from penstock.errors import PipelineError
+from penstock.errors import PipelineError, choice_text
 from penstock.sql import Catalog, ViewDefinition, plan_tree
 
 __all__ = ["explain_text"]
@@ -16,11 +16,15 @@ def explain_text(catalog: Catalog, program: Program, view: str | None) -> str:
     else:
         found = catalog.find(view)
         if not isinstance(found, ViewDefinition):
-            raise PipelineError(f"there is no view {view}; there is: {', '.join(catalog.views) or 'none'}")
+            raise PipelineError(f"there is no view {view}; {choice_text(view, catalog.views)}")
         wanted = [found]
-    parts = [f"view {v.name}\n{_indented(plan_tree(v.plan))}" for v in wanted]
+    parts = [f"view {v.name}\n{_indented(plan_tree(v.plan))}{_notes(v)}" for v in wanted]
     names = {v.name for v in wanted if v.materialized}
     return "\n\n".join([*parts, _operators(program, names)]) + "\n"
+
+
+def _notes(view: ViewDefinition) -> str:
+    return "".join(f"\n  note: {note}" for note in view.notes)
 
 
 def _operators(program: Program, views: set[str]) -> str:

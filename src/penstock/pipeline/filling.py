@@ -1,4 +1,4 @@
-"""Whether what is new in a pipeline can be filled: from the tables, if these keep their rows."""
+"""Whether new state can be filled: from the tables, if these keep their rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["check_can_be_filled"]
 def check_can_be_filled(
     program: Program, catalog: Catalog, stored: Catalog, arrangements: Container[str]
 ) -> None:
-    """Raises if state that is not among the stored ``arrangements`` depends on a table that was there before
-    and did not keep its rows: what belongs into it has passed by."""
+    """Raises if state that is not among the stored ``arrangements`` depends on a table that existed before
+    and did not keep its rows: the rows it needs are gone."""
     circuit = program.circuit
     known = {(table.name, table.incarnation) for table in stored.tables.values()}
     for slot, node in program.slots.items():
@@ -30,6 +30,6 @@ def check_can_be_filled(
                 views = ", ".join(circuit.views_of(node.id))
                 raise PipelineError(
                     f"{views}: cannot be filled, because table {table.name} does not keep its rows and "
-                    "those that came before are gone. Create views over it together with the table; or "
-                    "drop the table and what reads it, and create them anew"
+                    "earlier rows are gone. Create views over it together with the table; or "
+                    "drop the table and the views that read it, and create them again"
                 )

@@ -1,17 +1,18 @@
-"""What a user pushes, turned into one Arrow batch of exactly the table's schema, or refused.
+"""Converts what a user pushes into one Arrow batch of exactly the table's schema, or rejects it.
 
-This is the door for rows that are pushed (:mod:`penstock.schedule.files` is the one for files, with the
-same conversions and checks behind it). Behind it every batch has the declared columns in the declared order
-with the declared types, no NULL where the table has none, no -0.0 and one NaN, and valid memory; nothing
-further in checks again. Whatever does not fit is an :class:`~penstock.errors.InputError` that names the
-table, the first bad row (counted from 0) and the column, and nothing is taken.
+All pushed rows come through here (files come through :mod:`penstock.schedule.files`, with the same
+conversions and checks). The resulting batch has the declared columns in the declared order with the declared
+types, no NULL in NOT NULL columns, no -0.0 and one NaN, and valid memory; no later stage checks again.
+Whatever does not fit raises an :class:`~penstock.errors.InputError` that names the table, the first bad row
+(counted from 0) and the column, and nothing is pushed.
 
-Rows come as Python dicts or Spark ``Row`` objects, a pandas or Spark DataFrame, or anything Arrow
-(tables, batches, and libraries that speak Arrow's stream interface). Names are matched as Spark matches
-them, in any order. A column that is left out is an error and not a NULL: a misspelt optional column would
-otherwise lose data in silence. In pandas a missing value (NaN, NaT, NA) is NULL, as Spark reads it.
-Arrow data is checked and cast column by column without a Python loop over rows; Python rows cost a
-dictionary look-up per value.
+Rows come as Python dicts or Spark ``Row`` objects, a pandas or Spark DataFrame, or anything Arrow (tables,
+batches, and libraries with Arrow's stream interface). Names are matched as Spark matches them, in any order.
+A missing column is an error and not a NULL: a misspelt optional column would otherwise silently lose data. In
+pandas a missing value (NaN, NaT, NA) is NULL, as Spark reads it.
+
+Arrow data is checked and cast column by column without a Python loop over rows; Python rows cost a dictionary
+look-up per value.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from pyspark.sql import DataFrame as SparkDataFrame
 from pyspark.sql import Row
 from pyspark.sql.types import StructField, YearMonthIntervalType
 
+from penstock.circuit.operation import Operation
 from penstock.errors import InputError
 from penstock.intake.arrow_values import from_arrow
-from penstock.intake.columns import contiguous, let_in
+from penstock.intake.columns import checked_column, contiguous
 from penstock.intake.python_values import from_python
 from penstock.intake.refusal import RefusedError, shown
 from penstock.pipeline.tables import TableSchema
 
-__all__ = ["to_batch", "to_keys"]
+__all__ = ["to_batch", "to_deletes", "to_keys"]
 
 Convert = Callable[[StructField], pa.Array]
 
@@ -43,7 +45,7 @@ def to_batch(
 ) -> pa.RecordBatch:
     """``rows`` as one batch of ``table.arrow_schema``; raises :class:`InputError`.
 
-    ``timezone`` is the session's: it gives local times pushed into TIMESTAMP columns their meaning.
+    ``timezone`` is the session's: local times pushed into TIMESTAMP columns are interpreted in it.
     """
     return _Door(table, table.schema.names, timezone, case_sensitive).take(rows)
 
@@ -53,7 +55,7 @@ def to_keys(
 ) -> pa.RecordBatch:
     """The keys in ``rows``, as one batch of the key columns in key order; raises :class:`InputError`.
 
-    Rows may be whole rows or only their key columns. A key may also stand alone: as the bare value if the
+    Rows may be whole rows or only their key columns. A key may also be given alone: as the bare value if the
     key is one column, as a tuple in key order otherwise.
     """
     if not table.keyed:
@@ -62,8 +64,26 @@ def to_keys(
     return door.take(_named_keys(table, rows))
 
 
+def to_deletes(
+    table: TableSchema, rows: object, *, timezone: str = "UTC"
+) -> tuple[pa.RecordBatch, Operation]:
+    """The rows to delete (of a keyed table their keys, and NULL in the other columns), and the operation that
+    deletes them; raises :class:`InputError`."""
+    if table.append_only:
+        raise InputError(table.name, "the table is append-only: nothing can be deleted from it")
+    if not table.keyed:
+        return to_batch(table, rows, timezone=timezone), Operation.DELETE
+    keys = to_keys(table, rows, timezone=timezone)
+    place = {name: i for i, name in enumerate(table.primary_key)}
+    columns = [
+        keys.column(place[field.name]) if field.name in place else pa.nulls(keys.num_rows, field.type)
+        for field in table.arrow_schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=table.arrow_schema), Operation.DELETE
+
+
 def _named_keys(table: TableSchema, rows: object) -> object:
-    """Bare keys given names; everything else as it is."""
+    """Bare keys with column names added; everything else unchanged."""
     key = table.primary_key
     if isinstance(rows, (pa.Array, pa.ChunkedArray)) and len(key) == 1:
         return pa.table({key[0]: rows})
@@ -90,7 +110,8 @@ def _is_frame(rows: object) -> bool:
 
 
 class _Door:
-    """The conversion of one push: ``table`` says what is wanted, ``known`` which further names are fine."""
+    """The conversion of one push: ``table`` gives the wanted columns, ``known`` other names that are
+    allowed."""
 
     def __init__(self, table: TableSchema, known: Sequence[str], timezone: str, case_sensitive: bool) -> None:
         self.table, self.known = table, known
@@ -114,7 +135,7 @@ class _Door:
         return InputError(self.table.name, reason, row=row, column=column)
 
     def _columns(self, names: Sequence[Any], row: int | None = None) -> dict[str, int]:
-        """Where each wanted column stands in ``names``; refuses names that are unknown, missing or double."""
+        """The position of each wanted column in ``names``; rejects unknown, missing and duplicate names."""
         fold = str if self.case_sensitive else str.lower
         declared = {fold(name): name for name in self.known}
         found: dict[str, int] = {}
@@ -136,7 +157,7 @@ class _Door:
         arrays = []
         for field in self.table.fields:
             try:
-                array = let_in(convert(field), field, in_key=field.name in self.table.primary_key)
+                array = checked_column(convert(field), field, in_key=field.name in self.table.primary_key)
             except RefusedError as refused:
                 path = ".".join((field.name, *refused.path))
                 raise self._error(refused.reason, refused.index, path) from None
@@ -147,7 +168,8 @@ class _Door:
         return pa.RecordBatch.from_arrays(arrays, schema=self.table.arrow_schema)
 
     def _python(self, rows: list[Any]) -> pa.RecordBatch:
-        positions: dict[tuple[Any, ...], dict[str, int]] = {}  # by the names a row has, nearly always one
+        # by the column names of a row, of which there is nearly always one set
+        positions: dict[tuple[Any, ...], dict[str, int]] = {}
         wanted = [field.name for field in self.table.fields]
         columns: dict[str, list[Any]] = {name: [] for name in wanted}
         for number, row in enumerate(rows):
@@ -191,7 +213,7 @@ class _Door:
     def _spark(self, frame: SparkDataFrame) -> pa.RecordBatch:
         self._columns(frame.columns)
         months = {f.name for f in frame.schema.fields if isinstance(f.dataType, YearMonthIntervalType)}
-        if months:  # Spark cannot give these to Arrow; their number of months it can
+        if months:  # Spark cannot convert these to Arrow, but can convert their number of months
             frame = frame.selectExpr(
                 *(
                     f"CAST(CAST(`{name}` AS INTERVAL MONTH) AS INT) AS `{name}`"

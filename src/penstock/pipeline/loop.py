@@ -12,12 +12,12 @@ __all__ = ["Loop"]
 
 
 class Loop:
-    """Calls ``step`` whenever ``ready`` says there is something to do, until paused or stopped; ``rest`` when
-    there was nothing to do for ``interval_s``.
+    """Calls ``step`` whenever ``ready`` says there is something to do, until paused or stopped; calls
+    ``rest`` when there was nothing to do for ``interval_s``.
 
-    A step that fails on bad input is given to ``on_error`` and the loop goes on: the step did not happen. Any
-    other failure ends the loop.
-    After an error that is not one of Penstock's own the loop ends.
+    A step that fails on bad input (``InputError``, ``EvaluationError``) is reported to ``on_error`` and the
+    loop continues: the step had no effect. Any other error, of Penstock or not, is reported too and ends the
+    loop.
     """
 
     def __init__(
@@ -36,11 +36,11 @@ class Loop:
 
     @property
     def phase(self) -> Phase:
-        """Where the loop is."""
+        """The state of the loop."""
         return self._machine.phase
 
     def start(self) -> None:
-        """Runs, or runs on."""
+        """Starts or resumes the loop."""
         with self._changed:
             was_alive = self._machine.alive
             self._machine = self._machine.start()
@@ -50,7 +50,7 @@ class Loop:
             self._thread.start()
 
     def pause(self) -> int:
-        """Comes to rest and returns the last step."""
+        """Pauses after the current step and returns the last step."""
         with self._changed:
             self._machine = self._machine.pause()
             self._changed.notify_all()
@@ -68,7 +68,7 @@ class Loop:
         return self._machine.step
 
     def wake(self) -> None:
-        """There may be something to do."""
+        """Signals that there may be something to do."""
         with self._changed:
             self._changed.notify_all()
 
@@ -86,7 +86,7 @@ class Loop:
                 return
 
     def _go_on(self, busy: bool) -> bool:
-        """One step, or a rest; whether the loop can go on after it."""
+        """Runs one step, or rests; returns whether the loop can continue."""
         try:
             if not busy:
                 self._rest()
@@ -96,8 +96,8 @@ class Loop:
             self._on_error(error)
             return True
         except BaseException as error:
-            # Storage that fails, workers that keep dying, a defect: going on would only drop what is pushed.
-            # The loop ends, and whoever waits for it learns why.
+            # Failing storage, workers that keep dying, a bug: continuing would only drop what is pushed. The
+            # loop ends, and its callers get the error.
             self._on_error(error if isinstance(error, PenstockError) else _ended(error))
             with self._changed:
                 self._machine = self._machine.stop().reached(self._machine.step)

@@ -23,7 +23,7 @@ __all__ = ["Machine", "Phase"]
 
 
 class Phase(Enum):
-    """Where the loop is."""
+    """The state of the loop."""
 
     STOPPED = "stopped"
     RUNNING = "running"
@@ -46,17 +46,17 @@ class Machine:
 
     @property
     def alive(self) -> bool:
-        """Whether there is a loop at all."""
+        """Whether the loop is running."""
         return self.phase not in (Phase.STOPPED, Phase.STOPPING)
 
     def start(self) -> Machine:
-        """Run, or run on."""
+        """Start or resume."""
         if self.phase in (Phase.STOPPED, Phase.PAUSED, Phase.RUNNING):
             return replace(self, phase=Phase.RUNNING)
         raise PipelineError(f"the loop is {self.phase.value}; wait for it before starting it again")
 
     def pause(self) -> Machine:
-        """Come to rest after the step that is under way."""
+        """Pause after the current step."""
         if self.phase in (Phase.RUNNING, Phase.PAUSING):
             return replace(self, phase=Phase.PAUSING)
         if self.phase is Phase.PAUSED:
@@ -64,13 +64,13 @@ class Machine:
         raise PipelineError(f"the loop is {self.phase.value}; only a running one can be paused")
 
     def stop(self) -> Machine:
-        """End after the step that is under way."""
+        """End after the current step."""
         if self.phase is Phase.STOPPED:
             return self
         return replace(self, phase=Phase.STOPPING)
 
     def reached(self, step: int) -> Machine:
-        """The loop is between two steps, after ``step``: requests to come to rest take effect here."""
+        """The loop is between two steps, after ``step``: requests to pause or stop take effect here."""
         if step < self.step:
             raise PipelineError(f"the loop went back from step {self.step} to step {step}")
         rest = {Phase.PAUSING: Phase.PAUSED, Phase.STOPPING: Phase.STOPPED}

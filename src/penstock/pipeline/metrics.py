@@ -1,10 +1,11 @@
-"""What every operator did: counted per step, summed over a run, and kept with each version.
+"""Operator metrics: counted per step, summed over a run, and stored with each version.
 
-A progress record has Structured Streaming's names wherever they mean the same, so dashboards made for it read
-ours. The sums stand in the manifest under ``metrics``; that is how ``penstock status --watch`` and ``penstock
-profile`` see a pipeline that runs in another process.
+A progress record uses Structured Streaming's names where the meaning is the same, so dashboards made for it
+can read ours. The sums are in a file of their own, ``metrics/….json``, replaced every second or so; that is
+how ``penstock status --watch`` and ``penstock profile`` see a pipeline that runs in another process. Nothing
+else reads it: losing it does no harm.
 
-``duration_ms`` of an operator is the longest of its workers in each step: the time that the step had to wait.
+``duration_ms`` of an operator is that of its slowest worker in each step: the time that the step had to wait.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from penstock.circuit.program import Program
 from penstock.pipeline.reports import StepReport
+from penstock.schedule.opening import Written
 
 __all__ = ["Metrics", "OperatorMetrics"]
 
@@ -38,16 +40,18 @@ class OperatorMetrics:
     rows_out: int = 0
     state_rows: int = 0
     state_bytes: int = 0
+    arrangements: tuple[str, ...] = ()
+    """The names of its arrangements, by which tools that read only the folder find their operator."""
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its display name."""
         return f"{self.operator} {self.description}".strip()
 
 
 @dataclass
 class Metrics:
-    """Counts steps; ``recent`` are the last progress records, the newest at the end."""
+    """Counts steps; ``recent`` are the last progress records, newest last."""
 
     name: str
     operators: dict[int, OperatorMetrics]
@@ -62,13 +66,14 @@ class Metrics:
 
     @staticmethod
     def of(name: str, program: Program) -> Metrics:
-        """Nothing counted yet."""
+        """Empty counters."""
         operators = {
             node.id: OperatorMetrics(
                 node.operator.info.name,
                 node.operator.describe(),
                 program.level_of[node.id],
                 program.circuit.views_of(node.id),
+                arrangements=tuple(node.slot(i) for i in range(node.operator.slots)),
             )
             for node in program.circuit.nodes
         }
@@ -81,12 +86,12 @@ class Metrics:
         at_us: int,
         sources: Mapping[str, int],
     ) -> None:
-        """Remembers a step, to be taken into account by :meth:`settle`."""
+        """Queues a step's metrics, to be processed by :meth:`process_pending`."""
         self.waiting.append((report, replies, at_us, sources))
 
-    def settle(self) -> None:
-        """Takes the steps that were remembered into account: while the workers run the next step, or when
-        somebody wants to know, but not while a caller waits for the step itself."""
+    def process_pending(self) -> None:
+        """Processes the queued metrics: while the workers run the next step, or when metrics are read, but
+        not while a caller waits for the step itself."""
         while self.waiting:
             self._count(*self.waiting.pop(0))
 
@@ -114,12 +119,12 @@ class Metrics:
             touched[id_] = {"numRowsUpdated": rows_out, "allUpdatesTimeMs": round(longest, 3)}
         self.recent.append(self._progress(report, at_us, sources, touched))
 
-    def committed(self, replies: Sequence[Mapping[str, Any]]) -> None:
-        """Takes the sizes of the state into account, as the workers found them at a commit."""
-        self.settle()
+    def committed(self, replies: Sequence[Written]) -> None:
+        """Records the sizes of the state that the workers reported at a commit."""
+        self.process_pending()
         totals: dict[int, list[int]] = {}
         for reply in replies:
-            for slot, (rows, size) in reply.get("sizes", {}).items():
+            for slot, (rows, size) in reply.sizes.items():
                 total = totals.setdefault(self.slots[slot], [0, 0])
                 total[0] += rows
                 total[1] += size
@@ -128,7 +133,7 @@ class Metrics:
 
     def to_json(self) -> dict[str, Any]:
         """The sums, and the newest progress record."""
-        self.settle()
+        self.process_pending()
         return {
             "steps": self.steps,
             "input_rows": self.input_rows,
@@ -139,7 +144,7 @@ class Metrics:
 
     def progress(self) -> tuple[dict[str, Any], ...]:
         """The progress records of the last steps, oldest first."""
-        self.settle()
+        self.process_pending()
         return tuple(self.recent)
 
     def _progress(

@@ -12,14 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from penstock.circuit.layout import Layout
-from penstock.circuit.program import Program, cut
+from penstock.circuit.program import Program
 from penstock.errors import EvaluationError, PipelineError
+from penstock.pipeline.arguments import check_arguments
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.explain import explain_text
 from penstock.pipeline.filling import check_can_be_filled
+from penstock.pipeline.growing_circuit import GrowingCircuit
+from penstock.pipeline.rendering import counted, html_table
 from penstock.pipeline.run import Run
 from penstock.pipeline.store import PipelineStore
-from penstock.pipeline.tables import TableSchema
+from penstock.pipeline.suspended import check_can_run, taken_up
 from penstock.schedule.worker import make_worker
 from penstock.spark import Crew, ResidentRuntime, StagedRuntime, find_or_make_session
 from penstock.spark.runtime import Runtime
@@ -29,15 +32,16 @@ from penstock.sql import (
     TableDefinition,
     Tables,
     ViewDefinition,
-    add_view,
     apply_script,
+    bound,
     catalog_from_json,
     catalog_to_json,
     declare_function,
-    one_function_each,
+    declare_view,
+    relation_rows,
 )
-from penstock.sql.catalog import register
-from penstock.sql.planner import Planner
+from penstock.sql.catalog import register, restored_on_error
+from penstock.sql.lost_jvm import with_jvm
 from penstock.storage import open_backend
 
 __all__ = ["Mode", "Pipeline"]
@@ -52,10 +56,11 @@ class Pipeline:
     tables and views stored in it. ``workers`` is how many Spark tasks share the work (any number can resume
     any state). ``mode`` is ``"resident"`` (workers stay up between steps) or ``"staged"`` (each step is one
     Spark job). ``spark`` is a classic session; by default the active one, or else an embedded ``local[W+2]``.
+
     State becomes a new version every ``commit_interval_s`` seconds (a crash loses nothing in between: the
     input log has it). Changes of views can be read for ``retained_steps`` steps. With ``compact`` state is
-    stored compressed: a fraction of the space, but commits cost more, and opening unpacks what it otherwise
-    only maps. This may be chosen anew for each run.
+    stored compressed: it takes a fraction of the space, but commits cost more, and opening must unpack it
+    instead of mapping it. It can be chosen for each run.
 
     >>> import penstock as ps
     >>> pipe = ps.Pipeline("shop", storage=tmp_path / "shop")
@@ -78,28 +83,26 @@ class Pipeline:
         retained_steps: int = 1000,
         compact: bool = False,
     ) -> None:
-        if mode not in ("resident", "staged"):
-            raise PipelineError(f"mode is 'resident' or 'staged', not {mode!r}")
-        if retained_steps < 1:
-            raise PipelineError(f"retained_steps is at least 1 (the last step), not {retained_steps}")
+        check_arguments(name, workers, mode, commit_interval_s, retained_steps)
         self.name, self.workers, self.mode = name, workers, mode
         self._layout = Layout.even(workers)
         self._commit_interval_s, self._retained_steps = commit_interval_s, retained_steps
         self._compact = compact
         url = str(storage)
         self._backend = open_backend(str(Path(url).absolute()) if "://" not in url else url)
-        stored = PipelineStore(self._backend, name).body["catalog"]
+        stored = PipelineStore(self._backend, name).version.catalog
         if spark is None:
             spark, _ = find_or_make_session(name, workers)
         self.spark = spark
         self._planning = PlanningSession(spark, stored["settings"] if stored else None)
-        self._functions: dict[str, Callable[[Tables], DataFrame]] = {}
-        self._unplanned: dict[str, Any] | None = stored
-        self._known = self._stored = Catalog()  # what is declared; what the state in the storage belongs to
+        self._unplanned: dict[str, Any] | None = None if stored is None else dict(stored)
+        # the declared catalogue; the one that the state in the storage belongs to
+        self._known = self._stored = Catalog()
         self._registered = True  # whether the planning session has the relations of the catalogue
+        self._circuit = GrowingCircuit()
         self._run: Run | None = None
 
-    def anew(
+    def clone(
         self, storage: str | os.PathLike[str], *, workers: int | None = None, mode: Mode | None = None
     ) -> Pipeline:
         """The same tables and views over another, empty storage, with other workers or another mode.
@@ -108,8 +111,8 @@ class Pipeline:
         other = Pipeline(
             self.name,
             storage,
-            workers=workers or self.workers,
-            mode=mode or self.mode,
+            workers=self.workers if workers is None else workers,
+            mode=self.mode if mode is None else mode,
             spark=self.spark,
             commit_interval_s=self._commit_interval_s,
             retained_steps=self._retained_steps,
@@ -125,9 +128,10 @@ class Pipeline:
 
     @property
     def catalog(self) -> Catalog:
-        """All tables and views. On first use, those stored with the state are planned again."""
+        """All tables and views. On first use, those stored with the state are planned again; views that need
+        functions which this program has not declared yet are pending."""
         if self._unplanned is not None:
-            self._known = catalog_from_json(self._planning, self._unplanned, self._functions)
+            self._known = catalog_from_json(self._planning, self._unplanned)
             self._stored, self._unplanned = self._known, None
         return self._known
 
@@ -138,29 +142,55 @@ class Pipeline:
 
     @property
     def views(self) -> dict[str, ViewDefinition]:
-        """The views by name."""
+        """The views by name, without those that need a function which is not declared yet."""
         return self.catalog.views
 
-    def sql(self, script: str) -> None:
+    @with_jvm()
+    def sql(self, script: str, *, replace: bool = False) -> tuple[str, ...]:
         """Applies a script of CREATE TABLE, CREATE [MATERIALIZED] VIEW and DROP statements.
 
-        If any statement is refused, nothing of the script takes effect. Declaring again exactly what is
-        there already is fine, so a script can be run again to resume its pipeline.
+        If any statement is rejected, nothing of the script takes effect. Declaring again what already exists
+        is fine, so a script can be run again to resume its pipeline. A definition that differs from the
+        stored one is a :class:`~penstock.errors.DefinitionChanged`; with ``replace``, views that differ are
+        dropped and created again, and so are the views that read them. The next run fills them from the
+        tables. Tables are never replaced. Returns the names of the views that were replaced.
         """
         self._check_not_running()
         self._register()
-        catalog = apply_script(self._planning, self.catalog, script, allow_same=True)
-        self._check_plannable(catalog)
+        before = self.catalog
+        with restored_on_error(self._planning, before):
+            catalog = apply_script(self._planning, before, script, allow_same=True, replace_views=replace)
+            catalog = bound(self._planning, catalog)
+            self._circuit.plan(catalog)
         self._known = catalog
+        return self._replaced(before) if replace else ()
 
+    def _replaced(self, before: Catalog) -> tuple[str, ...]:
+        """The views whose definition has changed, or that read one whose definition has."""
+        changed = [
+            relation.name
+            for relation in self._known.relations
+            if (old := before.find(relation.name)) is not None
+            and isinstance(relation, ViewDefinition)
+            and not isinstance(old, TableDefinition)
+            and relation.fingerprint != old.fingerprint
+        ]
+        affected = {*changed, *(reader for name in changed for reader in self._known.readers(name))}
+        return tuple(
+            relation.name
+            for relation in self._known.relations
+            if relation.name in affected and before.find(relation.name) is not None
+        )
+
+    @with_jvm()
     def function(
         self, name: str, function: Callable[..., Any], *, returns: DataType | str | None = None
     ) -> None:
-        """Declares a Python function that views can call in SQL: what ``udf`` or ``pandas_udf`` of
-        ``pyspark.sql.functions`` gives, or a plain function and the SQL type it ``returns``.
+        """Declares a Python function that views can call in SQL: the result of ``udf`` or ``pandas_udf`` of
+        ``pyspark.sql.functions``, or a plain function and the SQL type it ``returns``.
 
-        It must give one value for each row, the same whenever it is called with the same arguments. It is not
-        stored: when the pipeline is opened again, declare it again, before anything else.
+        It must return one value for each row, and be deterministic. It is not stored: when the pipeline is
+        opened again, declare it again before ``run()``.
         """
         self._check_not_running()
         users = [
@@ -169,7 +199,11 @@ class Pipeline:
         if users:
             raise PipelineError(f"function {name} is used by {', '.join(users)}; drop those views first")
         declare_function(self._planning, name, function, returns)
+        if self._known.pending:
+            self._register()
+            self._known = bound(self._planning, self._known)
 
+    @with_jvm()
     def view(
         self,
         name: str,
@@ -177,41 +211,33 @@ class Pipeline:
         *,
         comment: str = "",
         keeps_rows: bool = True,
+        replace: bool = False,
     ) -> None:
         """Declares a materialised view by a function from the pipeline's tables to a DataFrame. A view that
         does not keep its rows (``TBLPROPERTIES ('keepRows' = 'false')`` in SQL) costs less; its changes can
-        be followed, but it cannot be read.
+        be read, but not its rows.
 
-        The function is not stored: when the pipeline is opened again, declare the view again.
+        The function is not stored: when the pipeline is opened again, declare the view again before
+        ``run()``, in any order with ``sql`` and ``function``. A function that gives another plan than before
+        is rejected, or with ``replace`` replaces the old view; views that read it are created again as well.
         """
         self._check_not_running()
-        if self._unplanned is not None and self._awaits(name):
-            self._functions[name] = function
-            return
         self._register()
-        catalog = add_view(
-            *(self._planning, self.catalog, name, function), comment=comment, keeps_rows=keeps_rows
-        )
-        self._check_plannable(catalog)
+        with restored_on_error(self._planning, self.catalog):
+            catalog = declare_view(
+                self._planning,
+                self.catalog,
+                name,
+                function,
+                comment=comment,
+                keeps_rows=keeps_rows,
+                replace_view=replace,
+            )
+            self._circuit.plan(catalog)
         self._known = catalog
 
-    def _awaits(self, name: str) -> bool:
-        assert self._unplanned is not None
-        return any(
-            item["kind"] == "view" and item["query"] is None and item["name"] == name
-            for item in self._unplanned["relations"]
-        )
-
-    def _check_plannable(self, catalog: Catalog) -> None:
-        """Refuses what the importer takes but the circuit cannot do, before anything is kept."""
-        try:
-            self._program(catalog)
-        except BaseException:
-            self._registered = False
-            raise
-
     def _register(self) -> None:
-        """Brings the planning session to the catalogue, if it is not there: planning needs it."""
+        """Registers the catalogue in the planning session, if it is not registered yet."""
         if not self._registered:
             self._planning.clear()
             for relation in self._known.relations:
@@ -224,49 +250,53 @@ class Pipeline:
 
     # ---- looking ----------------------------------------------------------------------------------
 
+    @with_jvm()
     def program(self) -> Program:
         """The circuit of all views, cut into fragments and levels."""
-        return self._program(self.catalog)
+        return self._circuit.program(self.catalog)
 
+    @with_jvm()
     def explain(self, view: str | None = None) -> str:
         """How a view (or everything) is computed: plan, operators, state, levels."""
         return explain_text(self.catalog, self.program(), view)
 
-    @staticmethod
-    def _program(catalog: Catalog) -> Program:
-        one_function_each((view.name, view.plan) for view in catalog.views.values())
-        planner = Planner()
-        for relation in catalog.relations:
-            if isinstance(relation, ViewDefinition):
-                if relation.materialized:
-                    planner.add_view(relation.name, relation.plan, keeps_rows=relation.keeps_rows)
-                continue
-            table = TableSchema.of(relation)
-            names = relation.schema.names
-            if table.append_only:
-                planner.add_append_table(
-                    table.name, table.arrow_schema, relation.incarnation, keeps_rows=table.keeps_rows
-                )
-            else:
-                key = tuple(names.index(column) for column in table.primary_key)
-                planner.add_table(
-                    table.name, table.arrow_schema, key, relation.incarnation, static=table.static
-                )
-        return cut(planner.build())
+    def __repr__(self) -> str:
+        return f"<Pipeline {self._title}: {', '.join(row[0] for row in self._listing) or 'no tables yet'}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Pipeline {self._title}", ("name", "kind", "key", "columns"), self._listing)
+
+    @property
+    def _title(self) -> str:
+        running = "running" if self._run is not None else "not running"
+        workers = counted(self.workers, "worker")
+        return f"{self.name!r} in {self._backend.url}, {workers}, {self.mode}, {running}"
+
+    @property
+    def _listing(self) -> list[tuple[str, str, str, str]]:
+        """All tables and views, without planning anything: displaying a pipeline must be fast and must not
+        fail."""
+        stored = self._unplanned or catalog_to_json(self._known, self._planning.settings)
+        return relation_rows(stored)
 
     # ---- running ----------------------------------------------------------------------------------
 
+    @with_jvm()
     def run(self) -> Run:
         """Starts the workers and resumes the state; use the result in a ``with`` block.
 
-        New views are filled from the rows that are there. If an expression of one fails on them, the error is
-        raised here, and nothing that was declared since the last run takes effect.
+        New views are filled from the existing rows. Stored views that need a function which this program has
+        not declared are suspended, with a warning: they miss the steps of this run, and are recomputed when
+        they are declared again. If an expression of a new view fails on existing rows, the error is raised
+        here, and nothing that was declared since the last run takes effect.
         """
         self._check_not_running()
+        self._stored = taken_up(self._stored, self.catalog)
+        check_can_run(self._planning, self.catalog)
         self._finish_logged_steps()
         coordinator = self._coordinator(self.catalog)
         try:
-            arrangements = coordinator.store.body["arrangements"]
+            arrangements = coordinator.store.version.arrangements
             check_can_be_filled(coordinator.program, self.catalog, self._stored, arrangements)
             coordinator.open()
         except EvaluationError as error:
@@ -292,8 +322,8 @@ class Pipeline:
         return self._run
 
     def _finish_logged_steps(self) -> None:
-        """Runs what a crash left in the input log under the tables and views it was logged for, before others
-        take their place: a new view must not fail on a step that has happened."""
+        """Runs what a crash left in the input log with the tables and views it was logged for, before others
+        replace them: a new view must not fail on a step that has already happened."""
         catalog = self.catalog
         if self._stored.relations in ((), catalog.relations):
             return
@@ -306,11 +336,16 @@ class Pipeline:
             coordinator.kill()
 
     def _coordinator(self, catalog: Catalog) -> Coordinator:
-        program = self._program(catalog)
+        program = self._circuit.program(catalog)
         store = PipelineStore(self._backend, self.name)
         factory = partial(
             make_worker,
-            *(program, self._layout, self._backend.url, store.seed, self._compact, self._retained_steps),
+            program,
+            self._layout,
+            self._backend.url,
+            store.seed,
+            self._compact,
+            self._retained_steps,
         )
         crew = Crew(self.name, self.workers, program.levels, factory)
         runtime: Runtime

@@ -1,14 +1,17 @@
-"""What a table is: its name, its Spark schema, and the key if it has one.
+"""The definition of a table: its name, its Spark schema, and its key if it has one.
 
-A table with a primary key holds at most one row per key and takes upserts and deletes by key. A table
-without one is a multiset: it takes inserts, and deletes of whole rows it holds. Key columns are never
-NULL, whatever the schema says about them, and the schema seen from outside says so too.
+A table with a primary key holds at most one row per key and takes upserts and deletes by key. A table without
+one is a multiset: it takes inserts, and deletes of whole rows it holds. Key columns are never NULL, whatever
+the schema says about them, and the public schema shows that.
 
-A keyless table may be append-only (``TBLPROPERTIES ('appendOnly' = 'true')``): it takes inserts, which costs
-least. One that is may also let its rows go once all views have seen them (``'keepRows' = 'false'``).
+A keyless table may be append-only (``TBLPROPERTIES ('appendOnly' = 'true')``): it only takes inserts, which
+is cheapest. It may also discard its rows once all views have processed them (``'keepRows' = 'false'``).
 
-A table may be static (``'static' = 'true'``): it is filled before the others and then stands still, so rows
-that are joined with it need not be kept.
+A table may be static (``'static' = 'true'``): it is filled before the others and then frozen, so rows joined
+with it need not be stored.
+
+Any table may keep its changes (``'keepChanges' = 'true'``), to be read like those of views. This can be
+turned on and off later, because it does not affect the rows.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ class TableSchema:
     append_only: bool = False
     keeps_rows: bool = True
     static: bool = False
+    keeps_changes: bool = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.primary_key if name not in self.schema.names]
@@ -50,13 +54,13 @@ class TableSchema:
             )
         if self.append_only and self.static:
             raise SqlError(
-                f"table {self.name}: a static table stands still, an append-only one goes on growing; "
+                f"table {self.name}: a table cannot be both static (frozen after loading) and append-only; "
                 "leave out one of the properties static and appendOnly"
             )
         if not self.keeps_rows and not self.append_only:
             raise SqlError(
-                f"table {self.name}: only an append-only table can let its rows go (others must find a row "
-                "again to change it); add the property 'appendOnly' = 'true', or leave out keepRows"
+                f"table {self.name}: only an append-only table can discard its rows (others need the old row "
+                "to change it); add the property 'appendOnly' = 'true', or leave out keepRows"
             )
 
     @staticmethod
@@ -66,7 +70,10 @@ class TableSchema:
         append_only = properties.get("appendonly", "false") == "true"
         keeps_rows = properties.get("keeprows", "true") != "false"
         static = properties.get("static", "false") == "true"
-        return TableSchema(table.name, table.schema, table.primary_key, append_only, keeps_rows, static)
+        keeps_changes = properties.get("keepchanges", "false") == "true"
+        return TableSchema(
+            table.name, table.schema, table.primary_key, append_only, keeps_rows, static, keeps_changes
+        )
 
     @property
     def keyed(self) -> bool:

@@ -1,8 +1,8 @@
-"""Threads that work in passing give way to those that run steps.
+"""Lower priority for background threads, so that they yield to those that run steps.
 
-Merging uses what steps leave of the processors. Where a thread cannot have a priority of its own (on Linux it
-can) it works like any other. Not for work that holds Python's lock for long: a step that waits for the lock
-would then wait for a thread that does not get to run.
+Merging uses the CPU time that steps leave. Where a thread cannot have its own priority (on Linux it can) it
+runs like any other. Not for work that holds the GIL for long: a step that waits for it would then wait for a
+thread that is not scheduled.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _NICE = 10
 
 
 def give_way() -> None:
-    """From now on this thread comes after others that want to run."""
+    """Lowers the priority of the current thread."""
     if sys.platform.startswith("linux"):
-        with suppress(OSError):  # a process that may not change it keeps its place
+        with suppress(OSError):  # without permission to change it, the priority stays
             identity = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, identity, os.getpriority(os.PRIO_PROCESS, identity) + _NICE)

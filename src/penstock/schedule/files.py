@@ -1,41 +1,44 @@
 """Parquet files as input: workers read them, so the rows never pass through the driver.
 
 The driver splits the row groups of a file among the workers and sends each its share as a message on the
-table's file edge. Before level 0 every worker reads its share, converts and checks it as pushed rows are
-converted and checked, hashes the keys and sends each row to the worker that owns it, just as if the rows
-had been pushed. What does not fit is an :class:`~penstock.errors.InputError` that names the table, the row
-of the file and the column; the step then did not happen.
+table's file edge. Before level 0 every worker reads its share, converts and checks it like pushed rows,
+hashes the keys and sends each row to the worker that owns it, just as if the rows had been pushed. What does
+not fit raises an :class:`~penstock.errors.InputError` that names the table, the row of the file and the
+column; the step then has no effect.
 
-A share names the file's size and time of change as they were when the step was made. A replay that finds
-another file stops: the step's input would not be the same.
+The workers report the checksums of what they read, and the step is logged with them. A replay that reads
+anything else stops: the step's input would not be the same.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.types import StructField, StructType
 
-from penstock.circuit.delta import Delta
+from penstock.circuit.delta import Delta, pushed_delta
+from penstock.circuit.operation import Operation
 from penstock.errors import InputError
 from penstock.intake.arrow_values import from_arrow
-from penstock.intake.columns import contiguous, let_in
+from penstock.intake.columns import checked_column, contiguous
 from penstock.intake.refusal import RefusedError
-from penstock.zset import HashSeed, ZSet, hash_columns
+from penstock.schedule.column_chunks import ChunkFile
+from penstock.zset import HashSeed, concat, hash_columns, width
 
 __all__ = ["FileInput", "FileShare", "Wanted"]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a file must hold: the table's columns, those of its key, and what local times mean."""
+    """What a file must contain: the table's columns, those of its key, and the time zone of local times."""
 
     table: str
     columns: StructType
@@ -43,7 +46,7 @@ class Wanted:
     timezone: str
 
     def to_json(self) -> str:
-        """As it stands in messages and in the input log."""
+        """The form in messages and in the input log."""
         columns = [StructField(f.name, f.dataType, f.nullable) for f in self.columns.fields]
         return json.dumps({**vars(self), "columns": StructType(columns).jsonValue()})
 
@@ -60,7 +63,7 @@ class Wanted:
         return replace(self, columns=StructType(fields))
 
     def names_in(self, path: str, have: Sequence[str]) -> list[str]:
-        """The columns by their names in the file, which may differ in case as they may in Spark."""
+        """The columns by their names in the file, which are case-insensitive as in Spark."""
         found = []
         for field in self.columns.fields:
             named = [name for name in have if name.lower() == field.name.lower()]
@@ -73,7 +76,7 @@ class Wanted:
         return found
 
     def columns_of(self, path: str, file: pq.ParquetFile, rows: pa.Table, first: int) -> tuple[pa.Array, ...]:
-        """Rows of a file, from number ``first`` on, as columns of the table."""
+        """Rows of a file, starting with number ``first``, as columns of the table."""
         instants = _instants(file.schema)
         columns = []
         for field, name in zip(self.columns.fields, rows.schema.names, strict=True):
@@ -82,7 +85,7 @@ class Wanted:
                 if name in instants and pa.types.is_timestamp(column.type):
                     column = column.cast(pa.timestamp("us", "UTC"))
                 array = from_arrow(contiguous(column), field.dataType, timezone)
-                columns.append(let_in(array, field, in_key=field.name in self.key))
+                columns.append(checked_column(array, field, in_key=field.name in self.key))
             except RefusedError as refused:
                 row = None if refused.index is None else first + refused.index
                 place = ".".join((field.name, *refused.path))
@@ -92,24 +95,25 @@ class Wanted:
 
 @dataclass(frozen=True)
 class FileShare:
-    """Some row groups of a Parquet file, to be pushed with one operation (or weight)."""
+    """Some row groups of a Parquet file, to be pushed with one operation."""
 
     path: str
-    size: int
-    changed_ns: int
     row_groups: tuple[int, ...]
-    operation: int
+    operation: Operation
     wanted: str
+    expected: Mapping[str, int]
+    """The checksums of chunks that the step was logged with; empty if it runs for the first time."""
 
     def encode(self) -> pa.RecordBatch:
         """The share as a message's batch."""
-        return pa.RecordBatch.from_pylist([{**asdict(self), "row_groups": list(self.row_groups)}])
+        return pa.RecordBatch.from_pydict({"share": [json.dumps(asdict(self))]})
 
     @staticmethod
     def decode(batch: pa.RecordBatch) -> FileShare:
         """The inverse of :meth:`encode`."""
-        row = batch.to_pylist()[0]
-        return FileShare(**{**row, "row_groups": tuple(row["row_groups"])})
+        share = json.loads(batch.column(0)[0].as_py())
+        typed = {"row_groups": tuple(share["row_groups"]), "operation": Operation(share["operation"])}
+        return FileShare(**{**share, **typed})
 
     def read(
         self,
@@ -118,32 +122,46 @@ class FileShare:
         key: Sequence[int] | None,
         seed: HashSeed,
         columns_read: Collection[int],
-    ) -> Delta:
-        """The rows, with the hashes of the columns ``key`` by which they find their worker, if any. Columns
-        that are not among ``columns_read`` are NULL: nobody looks at them."""
+    ) -> tuple[Delta, dict[str, int]]:
+        """The rows, with the hashes of the columns ``key`` by which they are assigned to workers, if any; and
+        the checksums of what was read. Columns that are not in ``columns_read`` are NULL: no view uses
+        them."""
         wanted = Wanted.from_json(self.wanted).only(columns_read)
-        with _opened(self.path, table) as file:
-            found = Path(self.path).stat()
-            if (found.st_size, found.st_mtime_ns) != (self.size, self.changed_ns):
-                reason = f"{self.path} was changed after a step took it as input; put it back as it was"
-                raise InputError(table, reason)
+        with _opened(self.path, table) as (chunks, file):
             names = wanted.names_in(self.path, file.schema_arrow.names)
             counts = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             first = sum(counts[: min(self.row_groups, default=0)])
+            if len(counts) <= max(self.row_groups, default=-1):
+                raise self._other_file(table)
             size = sum(counts[i] for i in self.row_groups)
+            checksums: dict[str, int] = {}
+            groups = []
             try:
-                rows = file.read_row_groups(list(self.row_groups), columns=names, use_threads=False)
+                for group in self.row_groups:
+                    checksums |= chunks.take(file.metadata, group, names)
+                    groups.append(file.read_row_group(group, columns=names, use_threads=False))
             except (OSError, pa.ArrowException) as error:
                 raise InputError(table, f"{self.path} cannot be read: {error}") from error
-            found_columns = iter(wanted.columns_of(self.path, file, rows.select(names), first))
+            if any(self.expected.get(name, checksum) != checksum for name, checksum in checksums.items()):
+                raise self._other_file(table)
+            rows = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+            parts = [
+                wanted.columns_of(self.path, file, piece, first + start)
+                for start, piece in _pieces(rows.select(names))
+            ]
+            found_columns = map(concat, zip(*parts, strict=True))
         columns = tuple(
             next(found_columns) if i in columns_read else pa.nulls(size, kind)
             for i, kind in enumerate(schema.types)
         )
-        zset = ZSet(schema, columns, np.full(size, self.operation, np.int64))
-        if key is None:
-            return Delta(zset)
-        return Delta(zset, hash_columns([columns[i] for i in key], size, seed))
+        keys = None if key is None else hash_columns([columns[i] for i in key], size, seed)
+        rows_pushed = pushed_delta(schema, columns, size, keys, self.operation, keyed=bool(wanted.key))
+        return rows_pushed, checksums
+
+    def _other_file(self, table: str) -> InputError:
+        return InputError(
+            table, f"{self.path} was changed after a step took it as input; put it back as it was"
+        )
 
 
 @dataclass(frozen=True)
@@ -151,11 +169,11 @@ class FileInput:
     """A whole Parquet file as a step's input, with the rows of each of its row groups."""
 
     path: str
-    size: int
-    changed_ns: int
     group_rows: tuple[int, ...]
-    operation: int
+    operation: Operation
     wanted: str
+    checksums: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Of the chunks that were read; empty before the step has run."""
 
     @property
     def rows(self) -> int:
@@ -164,41 +182,55 @@ class FileInput:
 
     def share(self, worker: int, workers: int) -> FileShare:
         """The row groups that one of ``workers`` workers reads: equal runs, so that the shares in the order
-        of the workers are the file in its order (of rows with one key the last one counts)."""
+        of the workers are the file in its order (the last of several rows with one key wins)."""
         count = len(self.group_rows)
         groups = tuple(range(worker * count // workers, (worker + 1) * count // workers))
-        return FileShare(self.path, self.size, self.changed_ns, groups, self.operation, self.wanted)
+        expected = {k: v for k, v in self.checksums.items() if int(k.split(":")[0]) in groups}
+        return FileShare(self.path, groups, self.operation, self.wanted, expected)
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> FileInput:
-        """A file as the input log holds it."""
-        known = {field.name: value[field.name] for field in fields(FileInput)}
-        return FileInput(**{**known, "group_rows": tuple(value["group_rows"])})
+        """A file as it is in the input log."""
+        rows, operation = tuple(value["group_rows"]), Operation(value["operation"])
+        return FileInput(value["path"], rows, operation, value["wanted"], value.get("checksums", {}))
 
     @staticmethod
-    def of(path: Path, wanted: Wanted, operation: int) -> FileInput:
-        """Looks at a file; raises unless it has the table's columns in types that can become theirs."""
-        with _opened(str(path), wanted.table) as file:
-            found = path.stat()
+    def of(path: Path, wanted: Wanted, operation: Operation) -> FileInput:
+        """Inspects a file; raises unless it has the table's columns in types that can be converted to
+        theirs."""
+        with _opened(str(path), wanted.table) as (_, file):
             groups = file.metadata
             sizes = tuple(groups.row_group(i).num_rows for i in range(groups.num_row_groups))
             names = wanted.names_in(str(path), file.schema_arrow.names)
             wanted.columns_of(str(path), file, file.schema_arrow.empty_table().select(names), 0)
-        return FileInput(
-            str(path.absolute()), found.st_size, found.st_mtime_ns, sizes, operation, wanted.to_json()
-        )
+        return FileInput(str(path.absolute()), sizes, operation, wanted.to_json())
 
 
-def _opened(path: str, table: str) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path, coerce_int96_timestamp_unit="us", pre_buffer=False)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(table, f"{path} cannot be read as Parquet: {error}") from error
+def _pieces(rows: pa.Table, start: int = 0) -> Iterator[tuple[int, pa.Table]]:
+    """The rows in parts each column of which fits one array of the table's type, and where they start."""
+    if rows.num_rows < 2 or rows.nbytes <= width.MOST_BYTES:
+        yield start, rows
+        return
+    middle = rows.num_rows // 2
+    yield from _pieces(rows.slice(0, middle), start)
+    yield from _pieces(rows.slice(middle), start + middle)
+
+
+@contextmanager
+def _opened(path: str, table: str) -> Iterator[tuple[ChunkFile, pq.ParquetFile]]:
+    with ExitStack() as closing:
+        try:
+            chunks = closing.enter_context(ChunkFile(path))
+            file = pq.ParquetFile(chunks, coerce_int96_timestamp_unit="us", pre_buffer=False)
+            closing.callback(file.close)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(table, f"{path} cannot be read as Parquet: {error}") from error
+        yield chunks, file
 
 
 def _instants(schema: pq.ParquetSchema) -> set[str]:
-    """The columns in which Spark wrote instants as it does unless told otherwise: as INT96, which Arrow takes
-    for local times."""
+    """The columns in which Spark wrote timestamps in its default form: as INT96, which Arrow reads as local
+    times."""
     leaves = (schema.column(i) for i in range(len(schema.names)))
     paths = [leaf.path for leaf in leaves if leaf.physical_type == "INT96"]
     tops = schema.to_arrow_schema().names

@@ -15,7 +15,7 @@ __all__ = ["Handoff"]
 
 
 class Handoff:
-    """A merging buffer of one edge. An :class:`Arranged` has one producer and passes as it is."""
+    """A merging buffer of one edge. An :class:`Arranged` has one producer and is passed through unchanged."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
@@ -46,5 +46,5 @@ class Handoff:
         return concat_deltas(self._schema, parts)
 
     def clear(self) -> None:
-        """Forgets everything (the step was aborted)."""
+        """Drops everything (the step was aborted)."""
         self._parts, self._arranged = [], None

@@ -3,6 +3,8 @@
 Within a fragment operators pass their flows on directly; handoffs stand only at its border, and gather what
 several messages bring. A level's messages may be addressed to later levels; they are handed on level by
 level, so nothing is kept between levels but what operators staged.
+
+In a fill only the nodes run that it needs; what exists is read (:mod:`penstock.schedule.contents`).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +22,10 @@ from penstock.circuit.delta import Arranged, Delta
 from penstock.circuit.operator import Flow
 from penstock.circuit.operators import View
 from penstock.circuit.program import Edge, Fragment, Program
-from penstock.errors import EvaluationError
+from penstock.errors import EvaluationError, PipelineError
+from penstock.schedule.contents import Contents
 from penstock.schedule.handoff import Handoff
-from penstock.schedule.message import Message, input_edge
+from penstock.schedule.message import AlongEdge, Message, PushedRows
 from penstock.schedule.node_state import NodeState, StepScope
 from penstock.trace import Batch
 
@@ -38,9 +42,8 @@ class Levels:
         for edge in program.edges:  # an edge into a later port has a higher number
             self._inputs[edge.target].append(edge)
             self._outputs[edge.source].append(edge)
-        self._handoffs = {e.id: Handoff(self._schema(e.source)) for e in program.edges if e.handoff}
-        for node_id in program.circuit.tables.values():
-            self._handoffs[input_edge(node_id)] = Handoff(self._schema(node_id))
+        self._along = {e.id: Handoff(self._schema(e.source)) for e in program.edges if e.handoff}
+        self._pushed = {node: Handoff(self._schema(node)) for node in program.circuit.tables.values()}
         self._fragments = [program.fragments_at(level) for level in range(program.levels)]
         self.begin(scope)
 
@@ -50,12 +53,14 @@ class Levels:
     def begin(self, scope: StepScope) -> None:
         """Starts a step; what is left of another one is forgotten."""
         self.scope = scope
+        fill = scope.fill
+        self._contents = None if fill is None else Contents(self._program, fill, scope.arrangements)
         self.changes: dict[str, Delta] = {}
         """What the step changed in each view, so far."""
         self._millis: dict[int, float] = defaultdict(float)
         self._rows_in: dict[int, int] = {}
         self._rows_out: dict[int, int] = {}
-        for handoff in self._handoffs.values():
+        for handoff in chain(self._along.values(), self._pushed.values()):
             handoff.clear()
 
     def run(self, level: int, inbox: Sequence[Message]) -> list[Message]:
@@ -79,29 +84,36 @@ class Levels:
         """Puts messages into handoffs; those for later levels are handed on."""
         onward: list[Message] = []
         for message in messages:
-            if message.edge >= 0:
-                edge = self._program.edges[message.edge]
-                if self._program.level_of[edge.target] > level:
-                    onward.append(message)
-                    continue
-            self._handoffs[message.edge].give(self._flow(message))
+            match message.route:
+                case PushedRows(table):
+                    self._pushed[table].give(self._rows(table, message.content))
+                case AlongEdge(number):
+                    edge = self._program.edges[number]
+                    if self._program.level_of[edge.target] > level:
+                        onward.append(message)
+                    else:
+                        self._along[number].give(self._flow(edge, message.content))
+                case other:
+                    raise PipelineError(f"no level takes {other}; this is a defect of Penstock")
         return onward
 
-    def _flow(self, message: Message) -> Flow:
-        """What a message holds."""
-        if not isinstance(message.content, pa.RecordBatch):
-            return message.content
-        if message.edge < 0:
-            return Delta.decode(self._schema(-1 - message.edge), message.content)
-        node = self._program.circuit.nodes[self._program.edges[message.edge].source]
+    def _rows(self, table: int, content: pa.RecordBatch | Flow) -> Flow:
+        """Rows that were pushed to a table."""
+        return Delta.decode(self._schema(table), content) if isinstance(content, pa.RecordBatch) else content
+
+    def _flow(self, edge: Edge, content: pa.RecordBatch | Flow) -> Flow:
+        """What came along an edge, from this worker or another."""
+        if not isinstance(content, pa.RecordBatch):
+            return content
+        node = self._program.circuit.nodes[edge.source]
         if node.operator.arranged:
             before = NodeState(self.scope, node).before(0)
-            return Arranged(node.operator.schema, Batch.from_arrow(message.content), before)
-        return Delta.decode(node.operator.schema, message.content)
+            return Arranged(node.operator.schema, Batch.from_arrow(content), before)
+        return Delta.decode(node.operator.schema, content)
 
     def _drain(self, edge: Edge) -> Flow:
         """What came along an edge; an arrangement that did not change is not sent, yet can be searched."""
-        handoff = self._handoffs[edge.id]
+        handoff = self._along[edge.id]
         source = self._program.circuit.nodes[edge.source]
         if handoff.waiting or not source.operator.arranged:
             return handoff.drain()
@@ -110,21 +122,28 @@ class Levels:
     def _run(self, fragment: Fragment, outbox: list[Message]) -> None:
         """One fragment: operators pass their flows on directly, handoffs only at its border."""
         flows: dict[int, Flow] = {}
+        fill = self.scope.fill
         for node_id in fragment.nodes:
-            node = self._program.circuit.nodes[node_id]
+            if fill is not None and node_id not in fill.computed:
+                continue
+            node, edges = self._program.circuit.nodes[node_id], self._inputs[node_id]
+            read = {} if self._contents is None else self._contents.inputs_of(node, edges)
             inputs = [
-                self._drain(edge) if edge.handoff else flows[edge.source] for edge in self._inputs[node_id]
+                read[edge.id]
+                if edge.id in read
+                else (self._drain(edge) if edge.handoff else flows[edge.source])
+                for edge in edges
             ]
-            if not inputs and input_edge(node_id) in self._handoffs:
-                inputs = [self._handoffs[input_edge(node_id)].drain()]
+            if not inputs and (pushed := self._pushed.get(node_id)) is not None:
+                inputs = [pushed.drain()]
             flows[node_id] = flow = self._apply(node, inputs)
             for edge in self._outputs[node_id]:
-                if edge.handoff:
+                if edge.handoff and (fill is None or edge.target in fill.computed):
                     self._send(edge, flow, outbox)
 
     def _apply(self, node: Node, inputs: list[Flow]) -> Flow:
         state = NodeState(self.scope, node)
-        if not any(map(len, inputs)) and not (self.scope.opening and node.operator.opens):
+        if not any(map(len, inputs)) and not (state.opening and node.operator.opens):
             return node.operator.idle(state)
         started = time.perf_counter()
         try:
@@ -134,16 +153,18 @@ class Levels:
             raise error.located(views, node.operator.describe()) from error
         self._millis[node.id] += (time.perf_counter() - started) * 1000
         self._rows_in[node.id], self._rows_out[node.id] = sum(map(len, inputs)), len(flow)
-        if isinstance(node.operator, View) and isinstance(flow, Delta):
+        if isinstance(node.operator, View) and isinstance(flow, Delta) and self.scope.keeps(node.slot(0)):
             self.changes[node.operator.name] = flow
         return flow
 
     def _send(self, edge: Edge, flow: Flow, outbox: list[Message]) -> None:
         here, there = self._program.level_of[edge.source], self._program.level_of[edge.target]
         if here == there:
-            self._handoffs[edge.id].give(flow)
+            self._along[edge.id].give(flow)
         elif edge.exchange:
             assert isinstance(flow, Delta)
-            outbox += [Message(edge.id, target, part) for target, part in self.scope.layout.split(flow)]
+            outbox += [
+                Message(AlongEdge(edge.id), target, part) for target, part in self.scope.layout.split(flow)
+            ]
         elif len(flow):
-            outbox.append(Message(edge.id, self.scope.worker, flow))
+            outbox.append(Message(AlongEdge(edge.id), self.scope.worker, flow))

@@ -7,13 +7,13 @@ from pathlib import Path
 __all__ = ["is_short_of_memory"]
 
 SHORT = 0.4
-"""Below this share of all memory that could be had, it is short."""
+"""The share of available memory below which it counts as short."""
 
 _FACTS = Path("/proc/meminfo")
 
 
 def is_short_of_memory() -> bool:
-    """Whether this machine has little left; False where the system does not tell."""
+    """Whether this machine has little memory left; False if unknown."""
     try:
         lines = _FACTS.read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,9 +1,9 @@
-"""How much of the segments that a worker's arrangements lie in is still in use.
+"""How much of each segment is still in use by a worker's arrangements.
 
-A segment is deleted when nothing in it is named any more, and it holds what many arrangements got between two
-commits. One that hardly ever changes would keep the whole file of a load for ever, for its few rows. So what
-is left of a segment of which little is left is written again, with the next commit. That is at most a third
-of what can be deleted for it.
+A segment is deleted when nothing in it is referenced any more, and it holds what many arrangements received
+between two commits. An arrangement that hardly ever changes would keep the whole file of a load for ever, for
+its few rows. So the remainder of a mostly unused segment is rewritten with the next commit. That is at most a
+third of what can then be deleted.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ SPARSE = 0.25
 
 
 class Occupancy:
-    """Bytes of batches in segments: those that were written, beside those that are in use."""
+    """Bytes of batches in segments: written, and still in use."""
 
     def __init__(self) -> None:
         self._written: dict[str, int] = {}
 
     def note(self, segment: str, written: int) -> None:
-        """``written`` more bytes of a segment are this worker's to use."""
+        """Records that ``written`` more bytes of a segment belong to this worker."""
         self._written[segment] = self._written.get(segment, 0) + written
 
     def stretch(self, segment: str, factor: float) -> None:
-        """So many times what was noted of a segment is in it."""
+        """Records that a segment holds this many times the recorded bytes."""
         if segment in self._written:
             self._written[segment] = round(self._written[segment] * factor)
 
     def sparse(self, held: Iterable[Held]) -> frozenset[str]:
-        """The segments to be left, if ``held`` is all that is in use."""
+        """The segments to rewrite, if ``held`` is everything that is in use."""
         used: Counter[str] = Counter()
         for each in held:
             if each.ref is not None:

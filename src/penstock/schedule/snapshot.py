@@ -1,13 +1,12 @@
-"""A snapshot: what one commit writes, which the steps that follow do not touch.
+"""A snapshot: what one commit writes. Later steps do not change it.
 
 Batches never change, so taking a snapshot copies nothing: it is the list of the batches that an arrangement
-has now. Writing it may take place in another thread while steps go on; all it changes is the note where a
-batch is stored. A batch that a step has merged away meanwhile is written nevertheless, because the version
-that is being made consists of it.
+has now. It may be written in another thread while steps run; the only thing that changes is the record of
+where a batch is stored. A batch that a step has merged meanwhile is written nevertheless, because the version
+in progress consists of it.
 
-Where the machine is short of memory, large batches are from then on used where they were written, those of
-earlier versions too: the mapped file is the system's to drop and to read again, so state may be larger than
-memory.
+If the machine is short of memory, large batches, including those of earlier versions, are from then on used
+from the mapped file, whose pages the system can drop and read again; so state may be larger than memory.
 """
 
 from __future__ import annotations
@@ -16,20 +15,25 @@ import uuid
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 
+from penstock.schedule.change_log import add_changes
 from penstock.schedule.memory import is_short_of_memory
 from penstock.schedule.occupancy import Occupancy
-from penstock.storage import Backend, Segment, SegmentWriter
-from penstock.trace import SMALLEST, Batch, BatchRef, Held, pack
+from penstock.schedule.opening import Written, WrittenChanges
+from penstock.storage import Backend, BatchRef, ChangeBlock, Segment, SegmentWriter
+from penstock.trace import SMALLEST, Batch, Held, pack
 from penstock.trace.spine import LARGE
+from penstock.zset.width import exceeds_together
 
 __all__ = ["PACKED", "Snapshot", "joined"]
 
 PACKED = "packed batch"
 """The kind of a segment's block."""
+OWN_SEGMENT_BYTES = 1 << 20
+"""A batch of this many bytes has its own segment: in a shared one, it and others would keep each other's
+space occupied. Two more syncs are cheap compared with writing it."""
 
 
 @dataclass(frozen=True)
@@ -42,60 +46,65 @@ class Snapshot:
     arrangements: Mapping[str, Sequence[Held]]
     changes: Mapping[str, Sequence[pa.RecordBatch]]
     packed: Mapping[str, bool] | None = None
-    """If large batches are to be packed: for which arrangements with their words."""
+    """Set if large batches are to be packed: the arrangements for which words are stored too."""
     sparse: frozenset[str] = frozenset()
     """Segments whose batches are to be written again."""
     occupancy: Occupancy = field(default_factory=Occupancy)
-    """Is told what was written."""
+    """Called with what was written."""
 
-    def write(self) -> dict[str, Any]:
-        """Writes all batches that live in memory only, or in a sparse segment, as one segment, and changes as
-        another: they are named for as long as they are told, which must not keep batches.
+    def write(self) -> Written:
+        """Writes all batches that are in memory only, or in a sparse segment: each large one as its own
+        segment, which is deleted when the batch is merged, and the others as one. Changes get another: they
+        stay referenced as long as they are retained, which must not keep batches on disk.
 
-        Returns where everything lies, in the form of the manifest. The names of segments are new whatever
-        happened before: an attempt that is not committed leaves an orphan, never damage.
+        Returns the positions of everything. Segment names are unique: an attempt that is not committed leaves
+        an orphan, never damage.
         """
-        writer, changed = self._writer(), self._write_changes()
-        fresh = {
-            held: self._add(writer, slot, held)
-            for slot, batches in self.arrangements.items()
-            for held in batches
-            if held.ref is None or held.ref.segment in self.sparse
-        }
-        if writer.entries:
-            writer.finish()
+        shared, changed = self._writer(), self._write_changes()
+        fresh: dict[Held, tuple[BatchRef, int]] = {}
+        for slot, batches in self.arrangements.items():
+            for held in batches:
+                if held.ref is not None and held.ref.segment not in self.sparse:
+                    continue
+                own = self._writer() if held.batch.nbytes >= OWN_SEGMENT_BYTES else None
+                fresh[held] = self._add(own or shared, slot, held)
+                if own is not None:
+                    own.finish()
+        if shared.entries:
+            shared.finish()
         for held, (place, stored) in fresh.items():
             held.ref, held.stored = place, stored
-            self.occupancy.note(writer.name, stored)
+            self.occupancy.note(place.segment, stored)
         if is_short_of_memory():
             self._map(fresh)
-        return {
-            "worker": self.worker,
-            "arrangements": {
-                slot: [held.ref.to_json() for held in batches if held.ref is not None]
+        return Written(
+            self.worker,
+            {
+                slot: tuple(held.ref for held in batches if held.ref is not None)
                 for slot, batches in self.arrangements.items()
             },
-            "changes": changed,
-            "sizes": {slot: _size(batches) for slot, batches in self.arrangements.items()},
-        }
+            changed,
+            {slot: _size(batches) for slot, batches in self.arrangements.items()},
+        )
 
     def _writer(self) -> SegmentWriter:
         name = f"segments/{self.version:010d}-w{self.worker:04d}-{uuid.uuid4().hex[:12]}.seg"
         return SegmentWriter(self.backend, name)
 
-    def _write_changes(self) -> dict[str, dict[str, Any]]:
+    def _write_changes(self) -> WrittenChanges | None:
         writer = self._writer()
-        changed: dict[str, dict[str, Any]] = {}
+        blocks = []
         for view, parts in self.changes.items():
-            entry = writer.add("changes", {"view": view}, joined(parts))
-            changed[view] = {"segment": writer.name, "entry": entry}
-        if changed:
-            writer.finish()
-        return changed
+            for entry in [add_changes(writer, view, batch) for batch in joined(parts)]:
+                blocks.append(ChangeBlock(view, entry, writer.checksum(entry)))
+        if not blocks:
+            return None
+        writer.finish()
+        return WrittenChanges(writer.name, tuple(blocks))
 
     def _map(self, fresh: Container[Held]) -> None:
-        """Large batches are to be used where they lie now, so that their memory, or the file in which they
-        lay before, can be freed."""
+        """Large batches are to be used from the mapped file, so that their memory, or the file in which they
+        were before, can be freed."""
         opened: dict[str, Segment] = {}
         for held in chain.from_iterable(self.arrangements.values()):
             ref = held.ref
@@ -110,7 +119,7 @@ class Snapshot:
                 held.mapped = replace(mapped, directory=held.batch.directory)
 
     def _add(self, writer: SegmentWriter, slot: str, held: Held) -> tuple[BatchRef, int]:
-        """Puts a batch into a segment; where it lies then, and in how many bytes."""
+        """Adds a batch to a segment; returns its position, and its size in bytes."""
         batch, meta = held.batch, {"arrangement": slot, "ordered": held.batch.ordered or ""}
         before = writer.size
         if self.packed is not None and len(batch) >= SMALLEST:
@@ -118,12 +127,18 @@ class Snapshot:
             entry = writer.add(PACKED, {**meta, "rows": len(batch)}, block)
         else:
             entry = writer.add("batch", meta, batch.to_arrow())
-        return BatchRef(writer.name, entry, 0, len(batch)), writer.size - before
+        place = BatchRef(writer.name, entry, 0, len(batch), writer.checksum(entry))
+        return place, writer.size - before
 
 
-def joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """All parts as one batch."""
-    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+def joined(parts: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """All parts as one batch, or as few as can hold them."""
+    groups: list[list[pa.RecordBatch]] = [[]]
+    for part in parts:
+        if groups[-1] and exceeds_together([*groups[-1], part]):
+            groups.append([])
+        groups[-1].append(part)
+    return [group[0] if len(group) == 1 else pa.concat_batches(group) for group in groups if group]
 
 
 def _size(batches: Sequence[Held]) -> tuple[int, int]:

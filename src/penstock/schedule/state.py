@@ -1,10 +1,9 @@
-"""A worker's arrangements: opened from segments, added to when a step is accepted, written from snapshots.
+"""A worker's arrangements: opened from segments, extended when a step is accepted, written from snapshots.
 
-With ``compact`` large batches are written packed; which way a batch was written is seen when it is read.
+With ``compact`` large batches are written packed; the reader sees from the block which form it has. With a
+``merger`` large merges run in its threads.
 
-With a ``merger`` large merges are made by its threads.
-
-Opening is lazy per arrangement: a stage of a staged step only touches what its level keeps. Segments are
+Opening is lazy per arrangement: a stage of a staged step only touches what its level stores. Segments are
 cached in the process by name (they are immutable), so reopening the next version maps no file twice.
 """
 
@@ -13,8 +12,8 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 
@@ -23,8 +22,8 @@ from penstock.circuit.operator import Operator
 from penstock.errors import CorruptionError
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.snapshot import PACKED, Snapshot
-from penstock.storage import Backend, Entry, Segment
-from penstock.trace import Batch, BatchRef, Spine, unpack
+from penstock.storage import Backend, BatchRef, Entry, Segment
+from penstock.trace import Batch, Spine, unpack
 from penstock.trace.order import Ordered
 from penstock.zset import HashSeed
 
@@ -46,19 +45,19 @@ def open_segment(backend: Backend, name: str) -> Segment:
 
 
 def forget_segments() -> None:
-    """Lets go of all segments that nobody uses: a file that was deleted is not gone while it is mapped."""
+    """Releases all unused segments: a deleted file keeps its space while it is mapped."""
     _cache.clear()
 
 
 class Arrangements:
-    """All arrangements of one worker. A name that the manifest does not know is an empty arrangement."""
+    """All arrangements of one worker. One that is not in the version is empty."""
 
     def __init__(
         self,
         backend: Backend,
         layout: Layout,
         worker: int,
-        stored: Mapping[str, Sequence[Mapping[str, Any]]],
+        stored: Mapping[str, Sequence[BatchRef]],
         owners: Mapping[str, Operator],
         seed: HashSeed,
         *,
@@ -76,18 +75,19 @@ class Arrangements:
         """The arrangement's spine, opened on first use."""
         if slot not in self._spines:
             spine = Spine(self._owners[slot].fan, self._merger)
-            for ref in sorted(self._stored.get(slot, ()), key=lambda r: r["start"] - r["stop"]):
-                self._load(spine, slot, BatchRef(ref["segment"], ref["entry"], ref["start"], ref["stop"]))
+            for ref in sorted(self._stored.get(slot, ()), key=lambda ref: -ref.rows):
+                self._load(spine, slot, ref)
             self._spines[slot] = spine
         return self._spines[slot]
 
     def _load(self, spine: Spine, slot: str, ref: BatchRef) -> None:
         """Adds this worker's slices of a stored batch."""
         segment = open_segment(self._backend, ref.segment)
+        segment.expect(ref.entry, ref.crc32c)
         whole = self._unpacked(segment, slot, ref.entry)
         batch, length = whole.slice(ref.start, ref.stop), segment.entries[ref.entry].length
         for start, stop in self._layout.slices(self._worker, batch):
-            place = BatchRef(ref.segment, ref.entry, ref.start + start, ref.start + stop)
+            place = replace(ref, start=ref.start + start, stop=ref.start + stop)
             stored = length * (stop - start) // max(1, len(whole))
             self._occupancy.note(ref.segment, stored)
             spine.load(batch.slice(start, stop), place, stored)
@@ -106,17 +106,17 @@ class Arrangements:
                 f"{segment.name}: block {number} ({entry.describe()}) cannot be unpacked: {error}"
             ) from error
 
-    def tidy(self) -> bool:
-        """Goes on with what is merged in passing; False if nothing is left to do."""
-        return sum(spine.tidy() for spine in self._spines.values()) > 0
+    def continue_merging(self) -> bool:
+        """Continues background merging; False if there is nothing left to do."""
+        return sum(spine.continue_merging() for spine in self._spines.values()) > 0
 
     def settle(self) -> None:
-        """The same, and waits for it."""
+        """The same, but waits until it is finished."""
         for spine in self._spines.values():
             spine.settle()
 
     def take_mapped(self) -> None:
-        """Lets go of batches that can be used where they were written."""
+        """Switches to mapped batches where there are any, and frees their memory."""
         for spine in self._spines.values():
             spine.take_mapped()
 
@@ -127,29 +127,34 @@ class Arrangements:
         held = {slot: self.spine(slot).held for slot in slots}
         packed = {slot: self._owners[slot].words is None for slot in held} if self._compact else None
         sparse: frozenset[str] = frozenset()
-        if held.keys() == self._owners.keys():  # or it is not known what else is in use
+        if held.keys() == self._owners.keys():  # otherwise it is not known what else is in use
             self._look_into_segments()
             sparse = self._occupancy.sparse(chain.from_iterable(held.values()))
         return Snapshot(
-            *(self._backend, self._worker, version, held, changes, packed),
+            self._backend,
+            self._worker,
+            version,
+            held,
+            changes,
+            packed,
             sparse=sparse,
             occupancy=self._occupancy,
         )
 
     def _look_into_segments(self) -> None:
-        """Once: a segment of the manifest may hold more than all workers were to use of it."""
+        """Once: a segment of the manifest may hold more than all workers together use of it."""
         if self._looked_into:
             return
         self._looked_into = True
         used: Counter[str] = Counter()
         for ref in chain.from_iterable(self._stored.values()):
-            entry = open_segment(self._backend, ref["segment"]).entries[ref["entry"]]
-            used[ref["segment"]] += entry.length * (ref["stop"] - ref["start"]) // _rows(entry)
+            entry = open_segment(self._backend, ref.segment).entries[ref.entry]
+            used[ref.segment] += entry.length * ref.rows // _rows(entry)
         for name, size in used.items():
             whole = sum(entry.length for entry in open_segment(self._backend, name).entries)
             self._occupancy.stretch(name, whole / max(1, size))
 
 
 def _rows(entry: Entry) -> int:
-    """How many rows a batch has; packed ones stand in fewer."""
+    """How many rows a batch has; a packed one is stored as a single row."""
     return max(1, int(str(entry.meta.get("rows", entry.rows))))

@@ -9,7 +9,7 @@ step leaves no trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
@@ -23,12 +23,14 @@ from penstock.errors import PipelineError
 from penstock.schedule.background import give_way
 from penstock.schedule.change_log import ChangeLog, with_step
 from penstock.schedule.files import FileShare
+from penstock.schedule.fill import Fill, plan_fill
 from penstock.schedule.levels import Levels
-from penstock.schedule.message import FILE_LEVEL, Message, file_edge, input_edge, is_file_edge, table_of
+from penstock.schedule.message import FILE_LEVEL, InputFiles, Message, PushedRows, Route
 from penstock.schedule.node_state import StepScope
+from penstock.schedule.opening import Opening, Written
 from penstock.schedule.snapshot import Snapshot, joined
 from penstock.schedule.state import Arrangements
-from penstock.storage import Backend, open_backend
+from penstock.storage import Backend, BatchRef, open_backend
 from penstock.zset import HashSeed, ZSet
 
 __all__ = ["Worker", "make_worker"]
@@ -48,30 +50,27 @@ class Worker:
         compact: bool = False,
         retained_steps: int = 1000,
     ) -> None:
-        self.program, self.worker, self.layout, self.backend, self.seed = (
-            program,
-            worker,
-            layout,
-            backend,
-            seed,
-        )
+        self.program, self.worker, self.layout = program, worker, layout
+        self.backend, self.seed = backend, seed
         self._compact = compact
         self._merger: Executor | None = None
         self._arrangements = self._opened({})
-        self._opening: frozenset[str] = frozenset()
+        self._fill: Fill | None = None
         self._levels = Levels(program, self._scope())
         self._read = {node: program.circuit.columns_read(node) for node in program.circuit.tables.values()}
-        self._exchanging: dict[frozenset[int], frozenset[int]] = {}
+        self._exchanging: dict[frozenset[Route], frozenset[int]] = {}
         self._step = 0
         self._files: list[Message] = []
         self._pushed: list[Message] = []
+        self._checksums: dict[str, int] = {}  # of what was read of files
         self._changes = ChangeLog(retained_steps)
 
     def _scope(self) -> StepScope:
-        return StepScope(self.seed, self.layout, self.worker, self._arrangements, opening=bool(self._opening))
+        return StepScope(self.seed, self.layout, self.worker, self._arrangements, self._fill)
 
     def _clear(self) -> None:
         self._levels.begin(self._scope())
+        self._checksums = {}
 
     # ---- life cycle -------------------------------------------------------------------------------
 
@@ -80,18 +79,23 @@ class Worker:
         that ends with the step would never see the result."""
         self._merger = ThreadPoolExecutor(1, thread_name_prefix="penstock-merge", initializer=give_way)
 
-    def open(self, body: Mapping[str, Any]) -> None:
-        """Opens the state that a manifest names. ``body["opening"]`` lists arrangements that are new:
-        if there are any, the next step fills them from the tables and takes no input."""
-        self._arrangements = self._opened(body.get("arrangements", {}))
-        self._opening = frozenset(body.get("opening", ()))
+    def open(self, opening: Opening) -> None:
+        """Opens the state of a version."""
+        self._arrangements = self._opened(opening.arrangements)
+        missing = opening.missing
+        self._fill = plan_fill(self.program, missing, self.layout.workers) if missing else None
         self._changes.clear()
         self._clear()
 
-    def _opened(self, stored: Mapping[str, Any]) -> Arrangements:
+    def _opened(self, stored: Mapping[str, Sequence[BatchRef]]) -> Arrangements:
         owners = {slot: node.operator for slot, node in self.program.slots.items()}
         return Arrangements(
-            *(self.backend, self.layout, self.worker, stored, owners, self.seed),
+            self.backend,
+            self.layout,
+            self.worker,
+            stored,
+            owners,
+            self.seed,
             compact=self._compact,
             merger=self._merger,
         )
@@ -100,25 +104,27 @@ class Worker:
         """Starts a step with the rows pushed to this worker's share of the tables."""
         self._clear()
         self._step = step
-        if self._opening and inputs:
+        if self._fill is not None and inputs:
             raise PipelineError("the step that fills new arrangements takes no input")
-        self._files = [message for message in inputs if is_file_edge(message.edge)]
-        self._pushed = [message for message in inputs if not is_file_edge(message.edge)]
+        self._files = [message for message in inputs if isinstance(message.route, InputFiles)]
+        self._pushed = [message for message in inputs if isinstance(message.route, PushedRows)]
 
-    def exchanging(self, edges: Sequence[int]) -> frozenset[int]:
+    def exchanging(self, routes: Collection[Route]) -> frozenset[int]:
         """The levels after which an exchange is needed, in the step that was begun, if input comes on
-        ``edges`` to any worker. All workers find the same."""
-        if self._opening:
-            return frozenset(range(self.program.levels))
-        inputs = frozenset(edges)
+        ``routes`` to any worker. All workers find the same."""
+        if self._fill is not None:
+            return self._fill.exchanging(self.program)
+        inputs = frozenset(routes)
         if inputs not in self._exchanging:
-            found = self.program.exchanging({table_of(edge) for edge in inputs})
-            dealt = any(is_file_edge(edge) and self._table(edge).routing is not None for edge in inputs)
+            files = {route.table for route in inputs if isinstance(route, InputFiles)}
+            rows = {route.table for route in inputs if isinstance(route, PushedRows)}
+            found = self.program.exchanging(files | rows)
+            dealt = any(self._table(node).routing is not None for node in files)
             self._exchanging[inputs] = found | {FILE_LEVEL} if dealt else found
         return self._exchanging[inputs]
 
-    def _table(self, edge: int) -> Table | PassingTable:
-        table = self.program.circuit.nodes[table_of(edge)].operator
+    def _table(self, node: int) -> Table | PassingTable:
+        table = self.program.circuit.nodes[node].operator
         assert isinstance(table, Table | PassingTable)
         return table
 
@@ -132,26 +138,25 @@ class Worker:
 
     def finish(self) -> dict[str, Any]:
         """What the step did here: changed rows per view, counters, time and rows per node."""
-        return {"worker": self.worker, "step": self._step, **self._levels.done()}
+        done = {"worker": self.worker, "step": self._step, **self._levels.done()}
+        return {**done, "file_checksums": self._checksums} if self._checksums else done
 
     def accept(self) -> None:
         """Makes the step part of the state."""
         for slot, batch in self._levels.scope.staged:
-            if not self._opening or slot in self._opening:
-                self._arrangements.spine(slot).insert(batch)
-        self._arrangements.tidy()
-        fresh = {view: delta.zset for view, delta in self._levels.changes.items() if self._is_fresh(view)}
-        self._changes.accept(self._step, fresh)
-        self._opening = frozenset()
+            self._arrangements.spine(slot).insert(batch)
+        self._arrangements.continue_merging()
+        self._changes.accept(self._step, {view: delta.zset for view, delta in self._levels.changes.items()})
+        self._fill = None
         self._clear()
 
     def abort(self) -> None:
         """Forgets the step."""
         self._clear()
 
-    def tidy(self) -> bool:
+    def continue_merging(self) -> bool:
         """To be called while no step comes: merges what steps left for later. False if nothing is left."""
-        return self._arrangements.tidy()
+        return self._arrangements.continue_merging()
 
     def settle(self) -> None:
         """The same, and waits for it."""
@@ -165,7 +170,7 @@ class Worker:
         The same version again means that nobody published what was written for it."""
         return self._snapshot(version, self.program.slots)
 
-    def flush_level(self, version: int, level: int) -> dict[str, Any]:
+    def flush_level(self, version: int, level: int) -> Written:
         """Accepts and writes what one level staged (a staged step: levels run in different tasks)."""
         nodes = [node for node in self.program.circuit.nodes if self.program.level_of[node.id] == level]
         self.accept()
@@ -176,23 +181,23 @@ class Worker:
         self._arrangements.take_mapped()  # of the snapshot before
         return self._arrangements.snapshot(version, slots, self._changes.unwritten(version))
 
-    def read(self, name: str) -> pa.RecordBatch:
-        """This worker's part of a table's or view's rows, with their weights."""
+    def read(self, name: str) -> list[pa.RecordBatch]:
+        """This worker's part of a table's or view's rows, with their weights: at least one batch."""
         circuit = self.program.circuit
-        node = circuit.nodes[circuit.views[name] if name in circuit.views else circuit.tables[name]]
+        node = circuit.nodes[circuit.tables[name] if name in circuit.tables else circuit.views[name]]
         batch = self._arrangements.spine(node.slot(0)).merged()
         if batch is None:
-            return ZSet.empty(node.operator.schema).to_batch()
-        return ZSet(node.operator.schema, batch.values, batch.weights).to_batch()
+            return ZSet.empty(node.operator.schema).to_batches()
+        return ZSet(node.operator.schema, batch.values, batch.weights).to_batches()
 
-    def changes(self, view: str, since: int) -> pa.RecordBatch:
-        """The changes of a view after step ``since`` that may not be in a manifest yet.
+    def changes(self, view: str, since: int) -> list[pa.RecordBatch]:
+        """The changes of a view after step ``since`` that may not be in a manifest yet: at least one batch.
 
         Those of the last commit are still here, because only the next one tells that it was published:
         ``since`` is at least the step of the newest manifest."""
         node = self.program.circuit.nodes[self.program.circuit.views[view]]
         empty = with_step(ZSet.empty(node.operator.schema), 0)
-        return joined([empty, *self._changes.since(view, since)])
+        return joined([*empty, *self._changes.since(view, since)])
 
     # ---- files ------------------------------------------------------------------------------------
 
@@ -201,19 +206,15 @@ class Worker:
         is itself where rows may be anywhere. What was pushed is handed on to level 0."""
         outbox, self._pushed = self._pushed, []
         for name, node in self.program.circuit.tables.items():
-            table = self._table(input_edge(node))
+            table = self._table(node)
             for message in self._files:
-                if message.edge == file_edge(node):
+                if message.route == InputFiles(node):
                     share = FileShare.decode(message.batch)
-                    rows = share.read(name, table.schema, table.routing, self.seed, self._read[node])
+                    rows, found = share.read(name, table.schema, table.routing, self.seed, self._read[node])
+                    self._checksums |= {f"{share.path}\n{chunk}": value for chunk, value in found.items()}
                     parts = [(self.worker, rows)] if rows.keys is None else self.layout.split(rows)
-                    outbox += [Message(input_edge(node), owner, part) for owner, part in parts]
+                    outbox += [Message(PushedRows(node), owner, part) for owner, part in parts]
         return outbox
-
-    def _is_fresh(self, view: str) -> bool:
-        """In an opening step only new views have changes: the others are as they were."""
-        node = self.program.circuit.nodes[self.program.circuit.views[view]]
-        return not self._opening or node.slot(0) in self._opening
 
 
 def make_worker(

@@ -1,12 +1,12 @@
-"""How a worker's process keeps its memory.
+"""How a worker's process manages its memory.
 
-Every step allocates and frees arrays of the same sizes. By default large ones go back to the operating system
-and come back page by page, each page zeroed and faulted in anew, which takes longer than the work on it:
-merging 1.4 million rows took 240 ms instead of 90. A worker therefore keeps what it has once used, and lets
-NumPy and Arrow share it.
+Every step allocates and frees arrays of the same sizes. By default large ones are returned to the operating
+system and come back page by page, each zeroed and faulted in again, which takes longer than the work on it:
+merging 1.4 million rows took 240 ms instead of 90. A worker therefore keeps freed memory, shared by NumPy and
+Arrow.
 
-What Python's garbage collector looks for are cycles, of which steps make none. It would look through all that
-was ever imported again and again, in the middle of a step; so that is set apart, and it looks more rarely.
+Python's garbage collector looks for cycles, of which steps create none. It would scan everything ever
+imported again and again, in the middle of a step; so existing objects are frozen, and it runs less often.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ KEPT_BYTES = 1 << 30
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc's names for mallopt
 _USUAL_THRESHOLDS = gc.get_threshold()
-_LARGEST = 32 << 20  # the most that glibc allows below which memory is kept
+_LARGEST = 32 << 20  # the most that glibc allows for memory that is kept when freed
 
 
 def keep_freed_memory() -> None:
-    """From now on freed memory stays with this process. Without glibc nothing happens."""
+    """From now on freed memory stays with this process. Does nothing without glibc."""
     mallopt = _glibc("mallopt")
     if mallopt is None:
         return
@@ -39,15 +39,15 @@ def keep_freed_memory() -> None:
 
 
 def give_back_excess() -> None:
-    """Returns freed memory to the system if it is more than steps will soon want again: after a step that was
-    larger than the others, a first load above all."""
+    """Returns freed memory to the system if it is more than steps will soon need again: after an unusually
+    large step, such as a first load."""
     trim = _glibc("malloc_trim")
     if trim is not None and free_bytes() > KEPT_BYTES:
         trim(0)
 
 
 def free_bytes() -> int:
-    """How much freed memory this process holds; 0 where nobody tells."""
+    """How much freed memory this process holds; 0 if unknown."""
     ask = _glibc("mallinfo2")
     if ask is None:
         return 0
@@ -78,15 +78,15 @@ def _glibc(name: str) -> Any:
 
 
 def collect_rarely() -> None:
-    """From now on the garbage collector leaves alone what is there, and waits for more new objects."""
+    """From now on the garbage collector ignores existing objects, and waits for more new ones."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
 
 def release_memory() -> None:
-    """Undoes :func:`collect_rarely` and returns all freed memory: the worker's life is over, and Spark may
-    keep its process for other tasks."""
+    """Undoes :func:`collect_rarely` and returns all freed memory: the worker has ended, and Spark may keep
+    its process for other tasks."""
     gc.unfreeze()
     gc.set_threshold(*_USUAL_THRESHOLDS)
     gc.collect()

@@ -1,9 +1,9 @@
 """What the Flight servers of workers and their clients have in common.
 
-Every call must bring the secret of this run, made afresh for each generation of workers and known only to
-the driver and the tasks it started. The server compares it in constant time before any handler runs. The
-first message of a stream and every frame after it also name the generation, so that a worker of an earlier
-gang that is still alive somewhere can neither join nor be heard.
+Every call must bring the secret of this run, generated for each generation of workers and known only to the
+driver and the tasks it started. The server compares it in constant time before any handler runs. The first
+message of a stream and every frame after it also contain the generation, so that a worker of an earlier gang
+that is still alive somewhere can neither join nor interfere.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _SecretCheck(flight.ServerMiddlewareFactory):  # type: ignore[misc]
 
 
 def require_secret(secret: str) -> dict[str, flight.ServerMiddlewareFactory]:
-    """The middleware of a server whose every call must bring ``secret``."""
+    """The middleware of a server that requires ``secret`` for every call."""
     return {"secret": _SecretCheck(secret)}
 
 
@@ -66,7 +66,7 @@ def host_location(host: str, port: int = 0) -> str:
 
 
 def check_generation(hello: Hello, generation: int) -> None:
-    """Refuse whoever belongs to another gang."""
+    """Reject peers that belong to another gang."""
     if hello.get("generation") != generation:
         raise flight.FlightUnauthorizedError(
             f"generation {hello.get('generation')} is not the running one ({generation})"

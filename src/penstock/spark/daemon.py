@@ -1,14 +1,14 @@
 """The process that Spark forks Python workers from, with everything imported once.
 
-Spark starts ``python -m <this module>`` in place of ``pyspark.daemon`` (the setting is made by
-:func:`~penstock.spark.session.find_or_make_session`). A forked worker then starts in milliseconds and not in
-the seconds that importing Arrow, NumPy and Penstock takes in each. Forking after imports is safe: gRPC does
-not start before Flight is used, which happens inside tasks only, and NumPy and Arrow look after their own
-threads when a process forks.
+Spark starts ``python -m <this module>`` in place of ``pyspark.daemon``
+(:func:`~penstock.spark.session.find_or_make_session` sets this). A forked worker then starts in milliseconds
+instead of the seconds that importing Arrow, NumPy and Penstock takes. Forking after imports is safe: gRPC
+does not start before Flight is used, which happens inside tasks only, and NumPy and Arrow handle forks
+themselves.
 
-A worker that has been idle for a minute is retired: Spark closes its socket. PySpark's worker takes that for
-an error, wants to report it through that very socket, and fails with a stack trace on the console. Here such
-a worker ends in silence, because nobody waits for it.
+Spark retires a worker that has been idle for a minute by closing its socket. PySpark's worker treats that as
+an error, tries to report it through the same socket, and fails with a stack trace on the console. Here such a
+worker ends silently.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _worker = daemon.worker
 
 
 def until_retired(sock: socket.socket, authenticated: bool) -> int:
-    """Serve tasks as PySpark's worker does; ends without a word when Spark has hung up."""
+    """Serve tasks as PySpark's worker does; end silently when Spark has closed the socket."""
     try:
         return _worker(sock, authenticated)
     except BrokenPipeError:
@@ -36,7 +36,8 @@ if __name__ == "__main__":
     for module in ("pandas", "pyspark.worker", "penstock.spark.member", "penstock.spark.stages"):
         importlib.import_module(module)
     daemon.worker = until_retired
-    # What is here now stays for ever: without this, the collector of each child would copy it page by page.
+    # Everything imported so far stays for ever: otherwise each child's garbage collector would copy it page
+    # by page.
     gc.collect()
     gc.freeze()
     daemon.manager()

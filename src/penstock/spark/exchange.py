@@ -1,22 +1,22 @@
 """The exchange between workers at the end of a level, peer to peer.
 
-Invariant: at every level after which there can be something to send (all workers know which these are) each
-worker sends each peer exactly one frame (empty if it has nothing for it), and goes on only when it holds one
-from each. So a peer can be ahead by one exchange at most, and what waits in a worker's memory is at most the
-next one's input, which it needs there anyway.
+Invariant: at every level that may have something to send (all workers know which these are) each worker sends
+each peer exactly one frame (possibly empty), and continues only when it has received one from each. So a peer
+can be ahead by one exchange at most, and a worker buffers at most the input of the next one, which it needs
+anyway.
 
-Every pair of workers has a line (:mod:`.line`). A frame of few bytes travels on it: written and read by the
-threads that wait, which is what counts when a step has few rows. A frame of many bytes is announced on the
-line and travels over Arrow Flight, on a stream for each direction that lives as long as the gang. The
-receiving end of a stream is read by a server thread of its own that never waits for the worker's main thread,
-therefore a sender is never blocked by a receiver that is itself sending: everybody may send much at once.
+Every pair of workers has a line (:mod:`.line`). A small frame travels on it: written and read by the waiting
+threads, which matters when a step has few rows. A large frame is announced on the line and travels over Arrow
+Flight, on one stream per direction that lives as long as the gang. The receiving end of a stream is read by
+its own server thread, which never waits for the worker's main thread, so a sender is never blocked by a
+receiver that is itself sending: all may send large frames at once.
 
 Frames of one peer arrive in order. One that is not the one expected next is either a leftover of an aborted
-attempt (older ``sequence``: dropped) or a defect. A worker that fails sends *poison* in place of its frame:
-nobody waits for data that will not come. Whoever gives a step up takes in what has arrived for it, so that
-leftovers never fill a line.
+attempt (older ``sequence``: dropped) or a bug. A worker that fails sends *poison* in place of its frame, so
+that nobody waits for data that will not come. A worker that aborts a step reads what has arrived for it, so
+that leftovers never fill a line.
 
-With one worker there is no server, no line and no stream, and messages to oneself never leave memory.
+With one worker there is no server, no line and no stream, and messages to oneself stay in memory.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from penstock.spark.wire import CARRIER, Frame, FrameReader, begun, read_frame, 
 
 __all__ = ["FEW_BYTES", "Exchange", "Poisoned"]
 
-FEW_BYTES = 64 << 10  # what a socket takes without its receiver having to read
+FEW_BYTES = 64 << 10  # what a socket buffers without its receiver reading
 _MEETING_SECONDS = 60.0
 _SHUTDOWN_SECONDS = 2.0
 
@@ -105,15 +105,15 @@ class Exchange:
 
     @property
     def location(self) -> dict[str, Any] | None:
-        """Where peers reach this worker."""
+        """The address under which peers reach this worker."""
         if self._server is None or self._door is None:
             return None
         line = [self._host, self._door.getsockname()[1]]
         return {"flight": host_location(self._host, self._server.port), "line": line}
 
     def meet(self, locations: Sequence[Mapping[str, Any] | None]) -> None:
-        """Open this worker's stream to every peer, and a line with each: those before it are called, those
-        after it call. All workers must be at it at the same time."""
+        """Open this worker's stream to every peer, and a line with each: a worker connects to those before it
+        and accepts those after it. All workers must do this at the same time."""
         hello = {"generation": self._generation, "source": self._worker}
         for peer, location in enumerate(locations):
             if peer == self._worker or location is None:
@@ -149,14 +149,14 @@ class Exchange:
             line.close()  # of an earlier gang that is still alive somewhere
 
     def swap(self, sequence: int, level: int, outgoing: Sequence[Message]) -> list[Message]:
-        """Send what goes to others, return what comes to this worker: ordered by source, then as sent."""
+        """Send what goes to others, return what is for this worker: ordered by source, then as sent."""
         boxes: list[list[Message]] = [[] for _ in range(self._workers)]
         for message in outgoing:
             boxes[message.target].append(message)
         header = self._header(sequence, level)
         frames, large = {}, {}
         for peer in self._lines:
-            encoded = [Message(m.edge, m.target, m.batch) for m in boxes[peer]]
+            encoded = [Message(m.route, m.target, m.batch) for m in boxes[peer]]
             if sum(message.batch.nbytes for message in encoded) <= FEW_BYTES:
                 frames[peer] = Frame(header, encoded)
             else:
@@ -179,7 +179,7 @@ class Exchange:
         self._take_in()
 
     def close(self) -> None:
-        """End all lines, streams and the server; never hangs for long, whatever state the peers are in."""
+        """Close all lines, streams and the server; never blocks for long, whatever state the peers are in."""
         closing = threading.Thread(target=self._close, daemon=True)
         closing.start()
         closing.join(_SHUTDOWN_SECONDS)
@@ -202,7 +202,7 @@ class Exchange:
         return {"generation": self._generation, "sequence": sequence, "level": level, "source": self._worker}
 
     def _send(self, frames: Mapping[int, Frame]) -> None:
-        # All are made before the first is sent: it wakes a peer, which may need this core.
+        # All are encoded before the first is sent: sending wakes a peer, which may need this core.
         for peer, chunks in [(peer, begun(frame)) for peer, frame in frames.items()]:
             try:
                 self._lines[peer].send_chunks(chunks)
@@ -224,12 +224,12 @@ class Exchange:
             if arrived != (sequence, level) or frame.header["source"] != source:
                 raise PipelineError(
                     f"worker {self._worker} waits for sequence {sequence}, level {level} of worker {source} "
-                    f"and received {arrived}; this is a defect of Penstock"
+                    f"and received {arrived}; this is a bug in Penstock"
                 )
             return frame.messages
 
     def _receive(self, source: int) -> Frame:
-        """The next frame of a peer, by whichever way it comes."""
+        """The next frame of a peer, from its line or its stream."""
         assert self._server is not None
         try:
             frame = self._lines[source].receive()
@@ -238,11 +238,11 @@ class Exchange:
         if frame is not None and "follows" in frame.header:
             frame = self._server.queues[source].get()
         if frame is None or frame.header["generation"] != self._generation:
-            raise WorkerLost(f"worker {source} has gone away from worker {self._worker}")
+            raise WorkerLost(f"worker {source} has disconnected from worker {self._worker}")
         return frame
 
     def _take_in(self) -> None:
-        """Reads and forgets what has arrived. Nobody can be in the next step yet: this one is not over."""
+        """Reads and drops what has arrived. No peer can be in the next step yet: this one is not over."""
         for source, line in self._lines.items():
             while select.select([line], [], [], 0)[0]:
                 self._receive(source)

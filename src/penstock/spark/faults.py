@@ -19,7 +19,7 @@ from penstock.errors import EnvironmentProblem, PenstockError, PipelineError
 
 __all__ = ["describe_fault", "python_problem", "rebuild_fault", "spark_reason"]
 
-# What Spark says when the Python of its workers is not one that can run Penstock.
+# Spark's messages when the Python of its workers cannot run Penstock.
 _WRONG_PYTHON = (
     (re.compile(r'Cannot run program "([^"]*)"'), "there is no program {}"),
     (
@@ -62,7 +62,7 @@ def rebuild_fault(fault: Mapping[str, Any], worker: int) -> PenstockError:
 
 
 def spark_reason(error: BaseException) -> str:
-    """What Spark says went wrong, without the stack of the JVM: that tells a user nothing."""
+    """Spark's reason for a failure, without the JVM's stack trace."""
     return "\n".join(line for line in str(error).splitlines() if not line.startswith(("\tat ", "\t...")))
 
 

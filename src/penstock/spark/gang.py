@@ -1,11 +1,11 @@
-"""A gang: W workers that are the tasks of one barrier-mode Spark job, and the driver's channels to them.
+"""A gang: W workers that are the tasks of one barrier-mode Spark job, and the driver's connections to them.
 
-Spark places the tasks, ships the code and starts all of them or none. A gang is one *generation*: it has a
-secret and a rendezvous of its own, works until it is stopped or one of its workers dies, and is never mended.
+Spark schedules the tasks, ships the code and starts all of them or none. A gang is one *generation*: it has
+its own secret and rendezvous, works until it is stopped or one of its workers dies, and is never repaired.
 Spark does not retry a failed barrier stage, and a lost worker's state is lost anyway: the next generation
 opens the last version.
 
-A gang that is stopped ends its job normally, so Spark has nothing to complain about on the console.
+A gang that is stopped ends its job normally, so that Spark prints no errors on the console.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import queue
 import secrets
 import selectors
 import socket
+import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from pyspark import InheritableThread, SparkContext
@@ -26,23 +27,24 @@ from pyspark.sql import SparkSession
 from penstock.errors import EnvironmentProblem, WorkerLost
 from penstock.schedule.message import Message
 from penstock.spark.faults import rebuild_fault, spark_reason
-from penstock.spark.member import Invitation, take_part
+from penstock.spark.member import Invitation, run_member
 from penstock.spark.rendezvous import Link, Rendezvous
 from penstock.spark.runtime import Crew
 from penstock.spark.session import driver_address, require_slots
 from penstock.spark.wire import Frame, begun
+from penstock.sql.lost_jvm import with_jvm
 
-__all__ = ["Gang"]
+__all__ = ["Gang", "stop_gangs"]
 
 _START_SECONDS = 120.0
-_STOP_SECONDS = 5.0
+_STOP_SECONDS = 20.0
 
-_running: weakref.WeakSet[Gang] = weakref.WeakSet()
+_running: set[Gang] = set()
 
 
 def _task(invitation: Invitation, partition: Iterable[int]) -> Iterator[int]:
     for index in partition:
-        take_part(invitation, index)
+        run_member(invitation, index)
         yield index
 
 
@@ -51,30 +53,40 @@ class Gang:
 
     def __init__(self, spark: SparkSession, crew: Crew, generation: int) -> None:
         self._context: SparkContext = spark.sparkContext
-        self.workers: int = crew.workers
-        held = sum(gang.workers for gang in _running if gang._context is self._context)
-        require_slots(spark, crew.workers, held)
+        self.crew, self.workers = crew, crew.workers
+        require_slots(spark, crew.workers, _held(self._context))
         self.alive = True
         self._group = f"penstock-{crew.name}-{generation}-{secrets.token_hex(4)}"
         self._sequence = 0
         self._generation = generation
         self._failure: Exception | None = None
         self._secret = secrets.token_hex(32)
-        self._rendezvous = Rendezvous(driver_address(spark), self._secret, generation, crew.workers)
+        self._rendezvous: Rendezvous | None = None
+        self._job: threading.Thread | None = None
         self._links: list[Link] = []
         # Readable when the Spark job itself has ended.
         self._ended, self._ending = socket.socketpair()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._ended, selectors.EVENT_READ, None)
-        invitation = Invitation(self._rendezvous.address, self._secret, generation, crew)
-        self._job = InheritableThread(target=self._run_job, args=(invitation,), daemon=True)
         _running.add(self)
         try:
-            self._job.start()
-            self._gather()
+            self._start(driver_address(spark))
         except BaseException:
             self.stop()
             raise
+
+    def _start(self, address: tuple[str, str]) -> None:
+        rendezvous = Rendezvous(address, self._secret, self._generation, self.workers)
+        self._rendezvous = rendezvous
+        invitation = Invitation(rendezvous.address, self._secret, self._generation, self.crew)
+        self._job = InheritableThread(target=self._run_job, args=(invitation, rendezvous), daemon=True)
+        self._job.start()
+        self._gather(rendezvous)
+
+    @property
+    def holds_slots(self) -> bool:
+        """Whether its Spark job has not ended yet."""
+        return self._job is not None and self._job.is_alive()
 
     def ask(
         self,
@@ -83,10 +95,10 @@ class Gang:
         inputs: Sequence[Sequence[Message]] | None = None,
         meanwhile: Callable[[], None] | None = None,
     ) -> list[Frame]:
-        """Give every worker the same command, with its own inputs, do something meanwhile, and wait for all
+        """Send every worker the same command, with its own inputs, call ``meanwhile``, and wait for all
         replies.
 
-        A worker's failure is raised only when every worker has replied: then all stand still.
+        A worker's failure is raised only when every worker has replied: then all are idle.
         """
         try:
             self._send(do, fields, inputs)
@@ -94,7 +106,7 @@ class Gang:
                 meanwhile()
             replies = self._collect()
         except BaseException:
-            # Lost workers, or a conversation that was broken off: nobody can go on from here.
+            # Lost workers, or an interrupted exchange of messages: the gang cannot continue.
             self.alive = False
             raise
         faults = [
@@ -103,13 +115,13 @@ class Gang:
             if "fault" in reply.header
         ]
         if faults:
-            # The same choice whatever the timing: the first level that failed, its first worker.
+            # Independent of timing: the first level that failed, its first worker.
             _, worker = min(faults)
             raise rebuild_fault(replies[worker].header["fault"], worker)
         return replies
 
     def tell(self, do: str, fields: Mapping[str, object] | None = None) -> None:
-        """Give every worker a command that it does not reply to; what goes wrong shows with the next one."""
+        """Send every worker a command without a reply; errors show up with the next command."""
         try:
             self._send(do, fields)
         except BaseException:
@@ -125,7 +137,7 @@ class Gang:
         if not self.alive:
             raise WorkerLost("the workers are gone")
         self._sequence += 1
-        # All are made before the first is sent: it wakes a worker, which may need this core.
+        # All are encoded before the first is sent: sending wakes a worker, which may need this core.
         commands = [
             begun(self._command(do, fields, inputs[link.worker] if inputs else ())) for link in self._links
         ]
@@ -133,26 +145,34 @@ class Gang:
             link.send(command)
 
     def stop(self) -> None:
-        """End the job: politely where a worker still listens, by cancelling it where not."""
+        """End the job: politely where a worker still listens, by cancelling it where not.
+
+        The gang stays registered until its job has ended, so a call that was interrupted can be made again,
+        by whoever finds the gang in the register."""
         self.alive = False
         self._sequence += 1
-        for link in self._links:
-            link.limit(_STOP_SECONDS)
-            try:
-                link.send(begun(self._command("stop")))
-            except WorkerLost:
-                continue
-        if self._links:
-            self._job.join(_STOP_SECONDS)
-        if self._job.is_alive():
-            self._cancel()
-            self._job.join(_STOP_SECONDS)
-        self._rendezvous.close()
-        self._selector.close()
-        self._ended.close()
+        if self.holds_slots and self._links:
+            for link in self._links:
+                with suppress(WorkerLost, OSError):  # the worker is gone, or an earlier call closed the link
+                    link.limit(_STOP_SECONDS)
+                    link.send(begun(self._command("stop")))
+            self._wait_for_job()
+        # Workers that joined without the gang's knowledge, or are about to, find nobody there and end.
+        if self._rendezvous is not None:
+            self._rendezvous.close()
         for link in self._links:
             link.close()
-        _running.discard(self)
+        if self.holds_slots:
+            self._cancel()
+            self._wait_for_job()
+        self._selector.close()
+        self._ended.close()
+        if not self.holds_slots:
+            _running.discard(self)
+
+    def _wait_for_job(self) -> None:
+        if self._job is not None:
+            self._job.join(_STOP_SECONDS)
 
     def _command(
         self, do: str, fields: Mapping[str, object] | None = None, messages: Sequence[Message] = ()
@@ -160,7 +180,7 @@ class Gang:
         header = {"do": do, "sequence": self._sequence, "generation": self._generation}
         return Frame({**header, **(fields or {})}, messages)
 
-    def _run_job(self, invitation: Invitation) -> None:
+    def _run_job(self, invitation: Invitation, rendezvous: Rendezvous) -> None:
         try:
             self._context.setJobGroup(
                 self._group, f"penstock {invitation.crew.name} workers", interruptOnCancel=True
@@ -170,16 +190,16 @@ class Gang:
         except Exception as error:
             self._failure = error
         finally:
-            self._rendezvous.arrivals.put(None)
+            rendezvous.arrivals.put(None)
             self._ending.close()
 
-    def _gather(self) -> None:
+    def _gather(self, rendezvous: Rendezvous) -> None:
         """Wait until every worker has joined, then tell each where its peers are."""
         joined: dict[int, Link] = {}
         deadline = time.monotonic() + _START_SECONDS
         while len(joined) < self.workers:
             try:
-                link = self._rendezvous.arrivals.get(timeout=max(0.0, deadline - time.monotonic()))
+                link = rendezvous.arrivals.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 raise EnvironmentProblem(
                     f"only {len(joined)} of {self.workers} workers came up within {_START_SECONDS:.0f} s: "
@@ -187,6 +207,7 @@ class Gang:
                 ) from None
             if link is None:
                 raise self._job_ended()
+            self._links.append(link)
             joined[link.worker] = link
         self._links = [joined[worker] for worker in range(self.workers)]
         for link in self._links:
@@ -213,10 +234,22 @@ class Gang:
         return WorkerLost(f"the Spark job of the workers has ended{reason}")
 
     def _cancel(self) -> None:
-        try:
+        # If the SparkContext has been stopped, the job has been with it.
+        with suppress(Exception), with_jvm():
             self._context.cancelJobGroup(self._group)
-        except Exception:
-            return  # the SparkContext has been stopped, and the job with it
+
+
+def _held(context: SparkContext) -> int:
+    """How many task slots the gangs of a Spark context hold."""
+    return sum(gang.workers for gang in _running if gang._context is context and gang.holds_slots)
+
+
+def stop_gangs(crew: Crew) -> None:
+    """Stop every gang of a crew that holds task slots, also one that was lost sight of: an interrupt may come
+    before whoever starts a gang can remember it, or while one is being stopped."""
+    for gang in list(_running):
+        if gang.crew is crew:
+            gang.stop()
 
 
 @atexit.register

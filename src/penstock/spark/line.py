@@ -1,13 +1,16 @@
-"""A line between the driver and one worker: a plain socket that carries frames.
+"""A line: an authenticated plain socket that carries frames, between the driver and a worker or between two
+workers.
 
-Commands and replies are small and every step waits for them, so they take the shortest way there is: written
-and read by the thread that waits, with no server, no poller and no queue in between (which took a third of a
-small step). What workers send each other is large, and goes over Arrow Flight (:mod:`.exchange`).
+Commands, replies and small exchanges are on the critical path of every step, so they are written and read by
+the waiting threads themselves, with no server, poller or queue in between (which took a third of a small
+step). Exchanges of many bytes go over Arrow Flight instead (:mod:`.exchange`).
 
-Whoever calls must answer a challenge: thirty-two random bytes, to be returned as their HMAC under the secret
-of the run. The secret itself never travels, and nothing is read from a caller before it has answered.
+The caller must answer a challenge: thirty-two random bytes, to be returned as their HMAC under the secret of
+the run. The secret itself is never sent, and nothing is read from a caller before it has authenticated
+itself.
 
-On the line a chunk (:mod:`.wire`) is ``u8 kind | u64 length | bytes``; kind 0 is a listing, 1 a continuation.
+On the socket a chunk (:mod:`.wire`) is ``u8 kind | u64 length | bytes``; kind 0 is a listing, 1 a
+continuation.
 """
 
 from __future__ import annotations
@@ -32,12 +35,12 @@ _CHALLENGE_BYTES = 32
 _PREFIX = struct.Struct("<BQ")
 _LISTING, _CONTINUATION = 0, 1
 _HANDSHAKE_SECONDS = 10.0
-# A peer whose machine is gone without a word is noticed after some ten seconds. Not every system has these.
+# A peer whose machine vanished is noticed after about ten seconds. Not every system has these options.
 _KEEPALIVE = {"TCP_KEEPIDLE": 4, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 
 
 class Line:
-    """One end. Sending and receiving are for one thread each; :meth:`watch` may run beside them."""
+    """One end of the connection. One thread may send and one receive; :meth:`watch` may run concurrently."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -50,19 +53,19 @@ class Line:
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
     def fileno(self) -> int:
-        """For those who wait for several lines at once."""
+        """For waiting on several lines at once."""
         return self._socket.fileno()
 
     def limit(self, seconds: float) -> None:
-        """From now on nothing waits for longer than this: it raises TimeoutError, which is an OSError."""
+        """Set a timeout for all operations from now on: they raise TimeoutError, which is an OSError."""
         self._socket.settimeout(seconds)
 
     def send(self, frame: Frame) -> None:
-        """Write a frame; waits while the other end does not read. Raises OSError if it is gone."""
+        """Write a frame; blocks while the other end does not read. Raises OSError if it is gone."""
         self.send_chunks(begun(frame))
 
     def send_chunks(self, chunks: Iterable[Chunk]) -> None:
-        """The same with a frame that was cut already."""
+        """The same with a frame that is already cut into chunks."""
         for chunk in chunks:
             if chunk.listing is not None:
                 self._socket.sendall(_PREFIX.pack(_LISTING, len(chunk.listing)) + chunk.listing)
@@ -72,7 +75,7 @@ class Line:
                 self._socket.sendall(memoryview(chunk.continuation))
 
     def receive(self) -> Frame | None:
-        """The next frame, None at the end of the line. Raises OSError if it breaks in a frame."""
+        """The next frame, None at the end of the connection. Raises OSError if it breaks within a frame."""
         while True:
             prefix = bytearray(_PREFIX.size)
             if not self._fill(memoryview(prefix), may_end=True):
@@ -90,13 +93,13 @@ class Line:
                 return frame
 
     def ready(self, seconds: float) -> bool:
-        """Waits that long for something to receive (or for the end of the line); whether there is."""
+        """Waits up to that long for something to receive (or the end of the connection); whether there is."""
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
 
     def watch(self, over: threading.Event, grace_seconds: float) -> bool:
-        """Waits until the other end is gone, without reading; True unless it is all over soon after that."""
+        """Waits until the other end is gone, without reading; True unless this end is closed soon after."""
         poll = select.poll()
         poll.register(self._socket, getattr(select, "POLLRDHUP", 0))
         while not over.is_set():
@@ -105,8 +108,8 @@ class Line:
         return False
 
     def close(self) -> None:
-        """Hang up. A thread that waits for the line is woken."""
-        with suppress(OSError):  # the other end was quicker
+        """Close the connection. A thread that waits on it is woken."""
+        with suppress(OSError):  # the other end was faster
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -123,7 +126,7 @@ class Line:
 
 
 def call(address: tuple[str, int], secret: str, hello: Mapping[str, Any]) -> Line:
-    """Connects to the driver, proves to know the secret, and says who calls."""
+    """Connects, authenticates with the secret, and introduces the caller."""
     connection = socket.create_connection(address, timeout=_HANDSHAKE_SECONDS)
     try:
         challenge = _exactly(connection, _CHALLENGE_BYTES)
@@ -137,7 +140,8 @@ def call(address: tuple[str, int], secret: str, hello: Mapping[str, Any]) -> Lin
 
 
 def answer(connection: socket.socket, secret: str) -> tuple[Line, Mapping[str, Any]] | None:
-    """The line of a caller who knows the secret, and its first words; None, and closed, if it does not."""
+    """The line of an authenticated caller, and its first message; None, and closed, if authentication
+    fails."""
     try:
         connection.settimeout(_HANDSHAKE_SECONDS)
         challenge = secrets.token_bytes(_CHALLENGE_BYTES)
@@ -148,7 +152,7 @@ def answer(connection: socket.socket, secret: str) -> tuple[Line, Mapping[str, A
             if hello is not None:
                 return line, hello.header
     except OSError:
-        pass  # it went away, or had nothing to say for too long
+        pass  # it disconnected, or sent nothing for too long
     connection.close()
     return None
 

@@ -1,8 +1,9 @@
 """A worker's side of a gang: the body of one barrier task.
 
-A member joins the driver's rendezvous, meets its peers, then obeys commands one at a time until it is told to
-stop or its driver is gone. It never outlives the driver: a second thread watches the line and ends the
-process when it breaks. It keeps nothing that matters: state that is not in a published manifest is replayed.
+A member joins the driver's rendezvous, connects to its peers, then executes commands one at a time until it
+is told to stop or its driver is gone. It never outlives the driver: a second thread watches the connection
+and ends the process when it breaks. It owns no durable state: what is not in a published manifest is
+replayed.
 
 Everything that uses gRPC or sockets starts inside the task, after Spark forked the process, and ends with it,
 because Spark may run other tasks in the same process later.
@@ -19,8 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.errors import PipelineError, WorkerLost
-from penstock.schedule.message import Message
+from penstock.schedule.message import Answer, Message, parse_route
+from penstock.schedule.opening import Opening
 from penstock.schedule.state import forget_segments
 from penstock.spark.allocation import (
     collect_rarely,
@@ -34,7 +38,7 @@ from penstock.spark.runtime import Crew, StepWorker
 from penstock.spark.wire import Frame
 from penstock.spark.writer import CommitWriter
 
-__all__ = ["Invitation", "take_part"]
+__all__ = ["Invitation", "run_member"]
 
 _GRACE_SECONDS = 3.0
 _TOLD = ("accept", "abort", "write")  # commands without a reply
@@ -46,7 +50,7 @@ Reply = tuple[dict[str, Any], Sequence[Message]]
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """All that a task needs to join its gang."""
+    """Everything a task needs to join its gang."""
 
     address: tuple[str, int]
     secret: str
@@ -54,8 +58,8 @@ class Invitation:
     crew: Crew
 
 
-def take_part(invitation: Invitation, index: int) -> None:
-    """Be worker ``index`` of the gang until it is over."""
+def run_member(invitation: Invitation, index: int) -> None:
+    """Run as worker ``index`` of the gang until it ends."""
     keep_freed_memory()
     exchange = Exchange(
         index,
@@ -75,11 +79,11 @@ def take_part(invitation: Invitation, index: int) -> None:
         }
         line = call(invitation.address, invitation.secret, hello)
         threading.Thread(target=_watch, args=(line, over), daemon=True).start()
-        # A commit that is being written gives way to a step sooner than Python lets it by default.
+        # Make a commit that is being written yield the GIL to a step sooner than by default.
         sys.setswitchinterval(_SWITCH_SECONDS)
-        _Member(invitation, index, exchange).obey(line)
+        _Member(invitation, index, exchange).serve(line)
     except OSError:
-        return  # the driver is gone or does not know this generation: either way nobody waits for us
+        return  # the driver is gone or does not know this generation: either way nothing waits for us
     finally:
         over.set()
         exchange.close()
@@ -90,21 +94,21 @@ def take_part(invitation: Invitation, index: int) -> None:
 
 
 def _address_towards(driver: tuple[str, int]) -> str:
-    """This machine's address on the way to the driver: the one by which peers reach it."""
+    """This machine's address on the route to the driver: the one under which peers reach it."""
     with socket.socket(socket.AF_INET6 if ":" in driver[0] else socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(driver)  # sends nothing: it only chooses the way
+        probe.connect(driver)  # sends nothing: it only selects the route
         return str(probe.getsockname()[0])
 
 
 def _watch(line: Line, over: threading.Event) -> None:
-    """When the driver is gone, end this process. One that has just told us to stop is gone too: then the main
-    thread may finish in peace."""
+    """When the driver is gone, end this process. If the driver has just told us to stop, its disconnection is
+    expected: then the main thread may finish normally."""
     if line.watch(over, _GRACE_SECONDS):
         os._exit(1)
 
 
 class _Member:
-    """Executes commands on the worker object. One method for each command, named as the command is."""
+    """Executes commands on the worker object. One method for each command, with the command's name."""
 
     def __init__(self, invitation: Invitation, index: int, exchange: Exchange) -> None:
         self._generation = invitation.generation
@@ -114,7 +118,7 @@ class _Member:
         self._opened: StepWorker | None = None
         self._undecided: WorkerLost | None = None
         self._writer: CommitWriter | None = None
-        self._restless = False  # whether the worker may have left something for later
+        self._restless = False  # whether the worker may have background work left
         self._commands: dict[str, Callable[[Mapping[str, Any], Sequence[Message]], Reply]] = {
             "meet": self._meet,
             "open": self._open,
@@ -127,8 +131,9 @@ class _Member:
             "stop": lambda header, messages: ({}, ()),
         }
 
-    def obey(self, line: Line) -> None:
-        """Until the end. Then nothing is being written any more, into a folder that may be gone soon."""
+    def serve(self, line: Line) -> None:
+        """Run until the end. Afterwards nothing is being written any more, into a folder that may be deleted
+        soon."""
         try:
             self._obey(line)
         finally:
@@ -149,7 +154,7 @@ class _Member:
                 reply, messages = self._commands[header["do"]](header, command.messages)
             except WorkerLost as loss:
                 reply, messages = {"lost": str(loss)}, ()
-            except Exception as error:  # whatever it is, the driver must hear of it
+            except Exception as error:  # whatever it is, the driver must know
                 reply, messages = {"fault": describe_fault(error)}, ()
             envelope = {"generation": self._generation, "sequence": header["sequence"]}
             line.send(Frame(reply | envelope, messages))
@@ -157,13 +162,15 @@ class _Member:
                 return
 
     def _next(self, line: Line) -> Frame | None:
-        """The next command. While none comes, the worker does what its steps left for later."""
+        """The next command. While none comes, the worker does its background work."""
         while self._restless and not line.ready(_IDLE_SECONDS):
             try:
-                self._restless = self._worker.tidy()
+                self._restless = self._worker.continue_merging()
             except Exception as error:
                 self._restless = False
-                self._undecided = WorkerLost(f"worker {self._index} could not tidy up: {error}")
+                self._undecided = WorkerLost(
+                    f"worker {self._index} could not merge in the background: {error}"
+                )
         return line.receive()
 
     @property
@@ -173,9 +180,9 @@ class _Member:
         return self._opened
 
     def _follow(self, header: Mapping[str, Any]) -> None:
-        """What the driver decided about the last step, or that the state is to be written. It expects no
-        reply, so a failure is kept for the next command: a state to which an accepted step could not be added
-        is as good as lost."""
+        """The driver's decision about the last step, or a request to write the state. There is no reply, so a
+        failure is kept for the next command: if an accepted step cannot be added to the state, the state is
+        lost."""
         do = header["do"]
         try:
             if do == "accept":
@@ -205,7 +212,7 @@ class _Member:
         self._restless = False
         worker = self._crew.factory(self._index)
         worker.merge_in_passing()
-        worker.open(header["body"])
+        worker.open(Opening.from_json(header["opening"]))
         collect_rarely()
         self._opened = worker
         return {}, ()
@@ -216,7 +223,7 @@ class _Member:
         exchanged_s = 0.0
         try:
             worker.begin(header["step"], inputs)
-            exchanging = worker.exchanging(header["edges"])
+            exchanging = worker.exchanging([parse_route(text) for text in header["routes"]])
             inbox: list[Message] = []
             for level in range(first, self._crew.levels):
                 outgoing = worker.run_level(level, inbox)
@@ -228,7 +235,7 @@ class _Member:
                     inbox = self._exchange.swap(sequence, level, outgoing)
                     exchanged_s += time.perf_counter() - started
                 elif outgoing:
-                    raise PipelineError("the last level has nobody to send to; this is a defect of Penstock")
+                    raise PipelineError("the last level has nobody to send to; this is a bug in Penstock")
             reply: dict[str, Any] = {
                 "result": worker.finish() | {"exchange_ms": round(exchanged_s * 1000, 3)}
             }
@@ -252,7 +259,7 @@ class _Member:
 
     def _check_own(self, messages: Sequence[Message]) -> None:
         if any(message.target != self._index for message in messages):
-            raise PipelineError("a message would have been lost; this is a defect of Penstock")
+            raise PipelineError("a message would have been lost; this is a bug in Penstock")
 
     def _commit(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         self._begin_writing(header["version"])
@@ -265,8 +272,10 @@ class _Member:
         return {"fault": outcome["fault"]} if "fault" in outcome else {"result": outcome}, ()
 
     def _read(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
-        return {}, (Message(0, self._index, self._worker.read(header["name"])),)
+        return {}, self._parts(self._worker.read(header["name"]))
 
     def _changes(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
-        batch = self._worker.changes(header["view"], header["since"])
-        return {}, (Message(0, self._index, batch),)
+        return {}, self._parts(self._worker.changes(header["view"], header["since"]))
+
+    def _parts(self, batches: Sequence[pa.RecordBatch]) -> tuple[Message, ...]:
+        return tuple(Message(Answer(), self._index, batch) for batch in batches)

@@ -1,12 +1,12 @@
-"""Where the workers of a gang find their driver.
+"""How the workers of a gang connect to their driver.
 
-The driver listens for each generation of workers anew. A worker calls (:mod:`.line`), introduces itself
-(generation, index, where peers reach it, process), and from then on takes commands and sends replies on that
-line. The workers call the driver and not the other way round, because the driver's address is the one thing
-every executor is sure to reach.
+The driver listens on a new socket for each generation of workers. A worker connects (:mod:`.line`),
+introduces itself (generation, index, its address for peers, process), and from then on receives commands and
+sends replies on that connection. Workers connect to the driver and not the other way round, because the
+driver's address is the one thing every executor is sure to reach.
 
-A broken line is how the driver learns, within milliseconds, that a worker's process has died, and how a
-worker learns it of the driver.
+A broken connection tells the driver, within milliseconds, that a worker's process has died, and a worker that
+the driver has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Link", "Rendezvous"]
 
 
 class Link:
-    """The line to one worker, and what the worker said of itself."""
+    """The connection to one worker, and how the worker introduced itself."""
 
     def __init__(self, hello: Mapping[str, Any], line: Line) -> None:
         self.worker = int(hello["worker"])
@@ -57,11 +57,11 @@ class Link:
         return frame
 
     def limit(self, seconds: float) -> None:
-        """From now on a worker that does not read or reply for so long counts as gone."""
+        """From now on a worker that does not read or reply for this long counts as gone."""
         self._line.limit(seconds)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._line.close()
 
     def _lost(self) -> WorkerLost:
@@ -75,6 +75,7 @@ class Rendezvous:
         """``address``: where to listen, and the name by which workers reach that."""
         listen, host = address
         self._secret, self._generation, self._workers = secret, generation, workers
+        self._closed = False
         family = socket.AF_INET6 if ":" in listen else socket.AF_INET
         self._listening = socket.create_server((listen, 0), family=family, backlog=workers + 8)
         self.address: tuple[str, int] = (host, self._listening.getsockname()[1])
@@ -87,7 +88,7 @@ class Rendezvous:
                 connection, _ = self._listening.accept()
             except OSError:
                 return  # closed
-            # Each caller has a thread of its own: one that says nothing must not keep the others waiting.
+            # One thread per connection, so that a silent one does not block the others.
             threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
 
     def _admit(self, connection: socket.socket) -> None:
@@ -97,11 +98,23 @@ class Rendezvous:
         line, hello = met
         if hello.get("generation") == self._generation and 0 <= int(hello["worker"]) < self._workers:
             self.arrivals.put(Link(hello, line))
+            if self._closed:
+                self._turn_away()
         else:
             line.close()  # of an earlier gang that is still alive somewhere
 
     def close(self) -> None:
-        """Listen no more. Links that were made stay."""
+        """Listen no more, and hang up on workers whose arrival nobody took notice of: they would wait for a
+        command for ever, and hold their task slots. Other links stay. Safe to call again."""
+        self._closed = True
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
+        self._turn_away()
+
+    def _turn_away(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                link = self.arrivals.get_nowait()
+                if link is not None:
+                    link.close()

@@ -1,14 +1,14 @@
-"""The resident runtime: workers that stay up between steps, with their state hot in memory.
+"""The resident runtime: workers that stay up between steps, with their state in memory.
 
 A step is one command to each worker and one reply from it; in between the workers exchange batches among
-themselves. The decision about a step (accept, abort) is told to them and not waited for: a worker adds the
-step to its state, and merges what there is to merge, while the step's caller already goes on. Nor is a commit
-waited for unless somebody asks for it: what the workers wrote meanwhile is told with the reply to a step.
+themselves. Accept and abort are sent without waiting for a reply: a worker adds the step to its state, and
+merges, while the caller already continues. Nor does a step wait for a commit unless asked to: references to
+what the workers wrote arrive with the reply to a later step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,10 +17,12 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, PipelineError, WorkerLost
 from penstock.schedule.message import Message, first_level
+from penstock.schedule.opening import Opening, Written
 from penstock.spark.faults import python_problem, rebuild_fault
-from penstock.spark.gang import Gang
+from penstock.spark.gang import Gang, stop_gangs
 from penstock.spark.runtime import Crew
 from penstock.spark.wire import Frame
+from penstock.sql.lost_jvm import with_jvm
 
 __all__ = ["ResidentRuntime"]
 
@@ -33,29 +35,24 @@ class ResidentRuntime:
     def __init__(self, spark: SparkSession, crew: Crew) -> None:
         self._spark, self._crew = spark, crew
         self._gang: Gang | None = None
-        self._generation = 0
+        self._generation = 0  # how many gangs there have been
         self._pending = False
-        self._written: list[dict[str, Any]] = []
+        self._written: list[dict[str, Any]] = []  # as it came: a worker may have failed
 
-    @property
-    def generation(self) -> int:
-        """How many gangs there have been."""
-        return self._generation
-
-    def open(self, body: Mapping[str, Any]) -> None:
-        if self._gang is not None and not self._gang.alive:
+    def open(self, opening: Opening) -> None:
+        if self._gang is None or not self._gang.alive:
             self.close()
-        if self._gang is None:
             self._generation += 1
             self._gang = self._started()
         self._pending, self._written = False, []
-        self._ask("open", body=dict(body))
+        self._ask("open", opening=opening.to_json())
 
     def _started(self) -> Gang:
         try:
-            return Gang(self._spark, self._crew, self._generation)
+            with with_jvm():
+                return Gang(self._spark, self._crew, self._generation)
         except WorkerLost as loss:
-            # Then the next gang would be lost as well.
+            # Otherwise the next gang would be lost as well.
             problem = python_problem(str(loss), self._spark.sparkContext.pythonExec)
             raise problem or loss from None
 
@@ -74,13 +71,13 @@ class ResidentRuntime:
             fields = {
                 "step": step,
                 "first": first_level(inputs),
-                "edges": sorted({message.edge for message in inputs}),
+                "routes": sorted({str(message.route) for message in inputs}),
             }
             replies = self._running.ask("step", fields, boxes, meanwhile)
         except WorkerLost:
             raise
         except PenstockError:
-            with suppress(WorkerLost):  # then the next step finds out; this error is the caller's
+            with suppress(WorkerLost):  # the next step will notice; this error is the caller's
                 self.abort()
             raise
         self._written += [frame.header["written"] for frame in replies if "written" in frame.header]
@@ -100,23 +97,25 @@ class ResidentRuntime:
     def settle(self) -> None:
         self._ask("settle")
 
-    def commit(self, version: int) -> list[dict[str, Any]]:
-        return [frame.header["result"] for frame in self._ask("commit", version=version)]
+    def commit(self, version: int) -> list[Written]:
+        return [Written.from_json(frame.header["result"]) for frame in self._ask("commit", version=version)]
 
     def begin_commit(self, version: int) -> None:
         self._written = []
         self._running.tell("write", {"version": version})
 
-    def written(self) -> list[dict[str, Any]] | None:
+    def written(self) -> list[Written] | None:
         for found in self._written:
             if "fault" in found:
                 raise rebuild_fault(found["fault"], found["worker"])
-        return self._written if len(self._written) == self._crew.workers else None
+        if len(self._written) < self._crew.workers:
+            return None
+        return [Written.from_json(found) for found in self._written]
 
-    def finish_commit(self) -> list[dict[str, Any]]:
-        return [frame.header["result"] for frame in self._ask("finish_commit")]
+    def finish_commit(self) -> list[Written]:
+        return [Written.from_json(frame.header["result"]) for frame in self._ask("finish_commit")]
 
-    def committed(self, version: int, body: Mapping[str, Any]) -> None:
+    def committed(self, version: Opening) -> None:
         """Nothing to do: the workers hold the state that was committed, and know their own segments."""
 
     def read(self, name: str) -> pa.Table:
@@ -126,10 +125,9 @@ class ResidentRuntime:
         return _table(self._ask("changes", view=view, since=since))
 
     def close(self) -> None:
-        gang, self._gang = self._gang, None
         self._pending = False
-        if gang is not None:
-            gang.stop()
+        stop_gangs(self._crew)
+        self._gang = None
 
     def _ask(self, do: str, **fields: object) -> list[Frame]:
         return self._running.ask(do, fields)

@@ -1,12 +1,12 @@
 """The rows that a staged step sends through Spark's shuffle.
 
-Between two levels everything is rows of one schema: which worker the row is for, which one made it, its
-position among that one's rows, what kind it is, and a payload. Spark may deliver rows in any order, so a
-task sorts them by source and position: the same inbox, in the same order, as with resident workers.
+Between two levels everything is rows of one schema: target worker, source worker, position among the source's
+rows, kind, and payload. Spark may deliver rows in any order, so a task sorts them by source and position: the
+same inbox, in the same order, as with resident workers.
 
 A payload is an Arrow IPC stream (a batch) or JSON (everything else). A batch that is larger than
-``PAYLOAD_BYTES`` is cut by rows into several messages, because a row and an Arrow batch of rows must
-stay far below 2 GiB. To receivers that makes no difference: the parts of an edge add up.
+``PAYLOAD_BYTES`` is cut by rows into several messages, because a row and an Arrow batch of rows must stay far
+below 2 GiB. To receivers that makes no difference: the parts of a route add up.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.schedule.message import Message
+from penstock.schedule.message import Message, parse_route
 
 __all__ = ["ROW_DDL", "Row", "decode_batch", "encode_batch", "json_row", "message_rows", "pack", "unpack"]
 
-ROW_DDL = "target int, source int, position int, kind string, edge int, payload binary"
+ROW_DDL = "target int, source int, position int, kind string, route string, payload binary"
 PAYLOAD_BYTES = 32 << 20
 _SCHEMA = pa.schema(
     [
@@ -30,7 +30,7 @@ _SCHEMA = pa.schema(
         ("source", pa.int32()),
         ("position", pa.int32()),
         ("kind", pa.string()),
-        ("edge", pa.int32()),
+        ("route", pa.string()),
         ("payload", pa.binary()),
     ]
 )
@@ -43,12 +43,16 @@ class Row:
     target: int
     source: int
     kind: str
-    edge: int
+    route: str
     payload: bytes | pa.Buffer
+
+    def message(self) -> Message:
+        """The message in a row of kind ``message``."""
+        return Message(parse_route(self.route), self.target, decode_batch(self.payload))
 
 
 def json_row(target: int, source: int, kind: str, content: object) -> Row:
-    return Row(target, source, kind, -1, json.dumps(content).encode())
+    return Row(target, source, kind, "", json.dumps(content).encode())
 
 
 def message_rows(message: Message, source: int) -> Iterator[Row]:
@@ -57,7 +61,9 @@ def message_rows(message: Message, source: int) -> Iterator[Row]:
     pieces = max(1, -(-batch.nbytes // PAYLOAD_BYTES))
     length = max(1, -(-batch.num_rows // pieces))
     for start in range(0, max(1, batch.num_rows), length):
-        yield Row(message.target, source, "message", message.edge, encode_batch(batch.slice(start, length)))
+        yield Row(
+            message.target, source, "message", str(message.route), encode_batch(batch.slice(start, length))
+        )
 
 
 def encode_batch(batch: pa.RecordBatch) -> pa.Buffer:
@@ -89,7 +95,7 @@ def _to_arrow(rows: Sequence[Row], start: int) -> pa.RecordBatch:
         [row.source for row in rows],
         range(start, start + len(rows)),
         [row.kind for row in rows],
-        [row.edge for row in rows],
+        [row.route for row in rows],
         [memoryview(row.payload) for row in rows],
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
@@ -101,6 +107,6 @@ def unpack(batches: Iterable[pa.RecordBatch]) -> list[Row]:
     found: list[tuple[int, int, Row]] = []
     for batch in batches:
         for row in batch.to_pylist():
-            content = Row(row["target"], row["source"], row["kind"], row["edge"], row["payload"])
+            content = Row(row["target"], row["source"], row["kind"], row["route"], row["payload"])
             found.append((row["source"], row["position"], content))
     return [row for _, _, row in sorted(found, key=lambda entry: entry[:2])]

@@ -1,54 +1,55 @@
-"""What the coordinator asks of its workers, however they run.
+"""The interface between the coordinator and its workers, however they run.
 
 A *runtime* holds W workers at a version of the state and takes them through steps in lockstep. The
-coordinator decides what a step's input is, what is durable and what is retried; the runtime only runs.
-The same calls in the same order give the same results on every runtime.
+coordinator decides what a step's input is, what is durable and what is retried; the runtime only runs. The
+same calls in the same order give the same results on every runtime.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from penstock.schedule.message import Message
+from penstock.schedule.message import Message, Route
+from penstock.schedule.opening import Opening, Written
 
 __all__ = ["Crew", "Runtime", "StepWorker", "Writing"]
 
 
 class Writing(Protocol):
-    """What a commit has to write; any thread may do it."""
+    """What a commit has to write; it may be called from any thread."""
 
-    def write(self) -> dict[str, Any]: ...
+    def write(self) -> Written: ...
 
 
 class StepWorker(Protocol):
-    """What a runtime uses of a :class:`penstock.schedule.Worker`. Protocol tests bring a simpler one."""
+    """What a runtime uses of a :class:`penstock.schedule.Worker`. Protocol tests use a simpler one."""
 
     def merge_in_passing(self) -> None: ...
-    def open(self, body: Mapping[str, Any]) -> None: ...
+    def open(self, opening: Opening) -> None: ...
     def begin(self, step: int, inputs: Sequence[Message]) -> None: ...
-    def exchanging(self, edges: Sequence[int]) -> Collection[int]: ...
+    def exchanging(self, routes: Collection[Route]) -> Collection[int]: ...
     def run_level(self, level: int, inbox: Sequence[Message]) -> list[Message]: ...
     def finish(self) -> dict[str, Any]: ...
     def accept(self) -> None: ...
     def abort(self) -> None: ...
-    def tidy(self) -> bool: ...
+    def continue_merging(self) -> bool: ...
     def settle(self) -> None: ...
     def snapshot(self, version: int) -> Writing: ...
-    def flush_level(self, version: int, level: int) -> dict[str, Any]: ...
-    def read(self, name: str) -> pa.RecordBatch: ...
-    def changes(self, view: str, since: int) -> pa.RecordBatch: ...
+    def flush_level(self, version: int, level: int) -> Written: ...
+    def read(self, name: str) -> list[pa.RecordBatch]: ...
+    def changes(self, view: str, since: int) -> list[pa.RecordBatch]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """Who does the work: ``factory(index)`` makes worker ``index`` in the process it will live in.
+    """The workers: ``factory(index)`` makes worker ``index`` in the process it will live in.
 
     Spark ships the factory to the executors (with its own serialiser), so it must be picklable and cheap to
-    ship: the program and where the state is, never the state.
+    ship: the program and the location of the state, never the state itself.
     """
 
     name: str
@@ -66,9 +67,8 @@ class Runtime(Protocol):
 
     commits_every_step: bool
 
-    def open(self, body: Mapping[str, Any]) -> None:
-        """Bring all workers to the state of this manifest body, starting them if needed. The body says its
-        ``version`` too, and which arrangements are new (``opening``)."""
+    def open(self, opening: Opening) -> None:
+        """Bring all workers to the state of this version, starting them if needed."""
 
     def step(
         self, step: int, inputs: Sequence[Message], meanwhile: Callable[[], None] | None = None
@@ -77,36 +77,36 @@ class Runtime(Protocol):
         workers can be reached, while they work.
 
         The step is then pending until :meth:`accept` or :meth:`abort`. If a worker fails, all abort, the
-        error is raised here as it was raised there, and the runtime stands as it stood before the step.
+        error is raised here as it was raised there, and the runtime is in the state before the step.
         :class:`~penstock.errors.WorkerLost` means that the workers are gone: :meth:`open` starts new ones.
         """
 
     def accept(self) -> None:
-        """Keep the pending step."""
+        """Accept the pending step."""
 
     def abort(self) -> None:
-        """Forget the pending step, if there is one."""
+        """Drop the pending step, if there is one."""
 
     def settle(self) -> None:
-        """Wait until the workers have merged what steps left for later."""
+        """Wait until the workers have finished background merging."""
 
-    def commit(self, version: int) -> list[dict[str, Any]]:
-        """Make what was accepted durable; the references to put into the manifest of ``version``."""
+    def commit(self, version: int) -> list[Written]:
+        """Make the accepted state durable, as part of ``version``; returns what each worker wrote."""
 
     def begin_commit(self, version: int) -> None:
-        """The same without waiting for it. Steps go on; sooner or later one of them has brought what
-        :meth:`written` returns. The next commit may begin when the manifest of this one is there, or is never
-        to be."""
+        """The same without waiting. Steps continue; eventually one of them brings what :meth:`written`
+        returns. The next commit may begin when the manifest of this one is published, or has been given
+        up."""
 
-    def written(self) -> list[dict[str, Any]] | None:
-        """What :meth:`commit` would have returned, once every worker has said it. An error that a worker met
-        while writing is raised here."""
+    def written(self) -> list[Written] | None:
+        """What :meth:`commit` would have returned, once every worker has reported it. An error that a worker
+        had while writing is raised here."""
 
-    def finish_commit(self) -> list[dict[str, Any]]:
-        """The same, and waits for it."""
+    def finish_commit(self) -> list[Written]:
+        """The same, but waits for it."""
 
-    def committed(self, version: int, body: Mapping[str, Any]) -> None:
-        """The manifest of ``version`` is published: its body describes the state as it is now."""
+    def committed(self, version: Opening) -> None:
+        """The version is published: it is the state as it is now."""
 
     def read(self, name: str) -> pa.Table:
         """The contents of a table or view after the last accepted step."""
@@ -115,4 +115,4 @@ class Runtime(Protocol):
         """The changes of a view in the steps after ``since``."""
 
     def close(self) -> None:
-        """Let the workers go. Safe to call again, and in any state."""
+        """Release the workers. Safe to call again, and in any state."""

@@ -1,30 +1,30 @@
 """What the tasks of a staged step do.
 
-The task of worker w at level L makes the worker from the last version, runs that one level on the messages
-of the level before, writes at once what the level's operators add to the state, and sends on its messages,
-the references to what it wrote, and its report. A worker keeps nothing from level to level but what travels
-in rows, so tasks may run anywhere, be retried, or run twice: segments have names of their own, and only the
+The task of worker w at level L builds the worker from the last version, runs that one level on the messages
+of the level before, immediately writes what the level's operators add to the state, and sends on its
+messages, the references to what it wrote, and its report. A worker keeps nothing between levels except what
+travels in rows, so tasks may run anywhere, be retried, or run twice: segment names are unique, and only the
 references that reach the driver count.
 
-An error that belongs to the data goes through the levels as a row to every worker, and stops each of them.
-Any other error fails the task, for Spark to retry.
+An error caused by the data is passed through the levels as a row to every worker, and stops each of them. Any
+other error fails the task, for Spark to retry.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from penstock.errors import PenstockError, PipelineError, StorageError
 from penstock.schedule.message import Message
+from penstock.schedule.opening import Opening
 from penstock.spark.faults import describe_fault
 from penstock.spark.rows import Row, decode_batch, json_row, message_rows, pack, unpack
-from penstock.spark.runtime import Crew
+from penstock.spark.runtime import Crew, StepWorker
 
 __all__ = ["Fed", "Level", "Task", "Together"]
 
@@ -36,9 +36,17 @@ class _Stage:
     """The version to open, as JSON (it is shipped with each task), and the step to run on it."""
 
     crew: Crew
-    body: str
+    opening: str
     version: int
     step: int
+
+    def opened(self, indexes: Iterable[int]) -> list[StepWorker]:
+        """New workers at that version."""
+        opening = Opening.from_json(json.loads(self.opening))
+        workers = [self.crew.factory(index) for index in indexes]
+        for worker in workers:
+            worker.open(opening)
+        return workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class Level(_Stage):
         onward = [row for row in rows if row.kind not in ("message", "start")]
         if any(row.kind == "error" for row in rows):
             return onward
-        inbox = [Message(row.edge, index, decode_batch(row.payload)) for row in rows if row.kind == "message"]
+        inbox = [row.message() for row in rows if row.kind == "message"]
         try:
             return onward + self._work(index, inbox)
         except StorageError:
@@ -67,18 +75,17 @@ class Level(_Stage):
             return onward + [json_row(w, index, "error", content) for w in range(self.crew.workers)]
 
     def _work(self, index: int, inbox: Sequence[Message]) -> list[Row]:
-        worker = self.crew.factory(index)
-        worker.open(json.loads(self.body))
+        [worker] = self.opened([index])
         begins = self.level == self.first
         worker.begin(self.step, inbox if begins else ())
         outgoing = worker.run_level(self.level, () if begins else inbox)
         if outgoing and self.level == self.crew.levels - 1:
-            raise PipelineError("the last level has nobody to send to; this is a defect of Penstock")
+            raise PipelineError("the last level has nobody to send to; this is a bug in Penstock")
         report = worker.finish()
-        references = worker.flush_level(self.version, self.level)
+        written = worker.flush_level(self.version, self.level)
         return [
             *(row for message in outgoing for row in message_rows(message, index)),
-            json_row(index, index, "refs", references),
+            json_row(index, index, "written", written.to_json()),
             json_row(index, index, "report", report),
         ]
 
@@ -91,7 +98,7 @@ class Together(_Stage):
         inboxes: dict[int, list[Message]] = defaultdict(list)
         for row in unpack(batches):
             if row.kind == "message":
-                inboxes[row.target].append(Message(row.edge, row.target, decode_batch(row.payload)))
+                inboxes[row.target].append(row.message())
         try:
             rows = self._work(inboxes)
         except StorageError:
@@ -101,10 +108,8 @@ class Together(_Stage):
         yield from pack(rows)
 
     def _work(self, inboxes: dict[int, list[Message]]) -> list[Row]:
-        body: dict[str, Any] = json.loads(self.body)
-        workers = [self.crew.factory(index) for index in range(self.crew.workers)]
+        workers = self.opened(range(self.crew.workers))
         for index, worker in enumerate(workers):
-            worker.open(body)
             worker.begin(self.step, inboxes.pop(index, ()))
         for level in range(self.crew.levels):
             outgoing = [worker.run_level(level, inboxes.get(w, ())) for w, worker in enumerate(workers)]
@@ -114,7 +119,8 @@ class Together(_Stage):
         rows = [json_row(w, w, "report", worker.finish()) for w, worker in enumerate(workers)]
         for index, worker in enumerate(workers):
             worker.accept()
-            rows.append(json_row(index, index, "refs", worker.snapshot(self.version).write()))
+            written = worker.snapshot(self.version).write()
+            rows.append(json_row(index, index, "written", written.to_json()))
         return rows
 
 
@@ -122,7 +128,7 @@ class Together(_Stage):
 class Fed:
     """Runs a task on rows shipped with it: partition n, which is the row n, gets ``boxes[n]``.
 
-    This way the first level needs no shuffle. Large closures go through a Spark broadcast by themselves.
+    This way the first level needs no shuffle. Spark broadcasts large closures by itself.
     """
 
     task: Task

@@ -1,22 +1,26 @@
-"""How commands, replies and exchanged batches look on an Arrow Flight stream.
+"""The format of commands, replies and exchanged batches, on sockets (:mod:`.line`) and on Arrow Flight
+streams.
 
-A *frame* is a small JSON header and any number of messages. Every Flight stream here has the same schema,
-one column of bytes, so one long-lived stream carries batches of any schema: each message travels as its
-Arrow IPC schema followed by its Arrow IPC record batch, uncompressed. Nothing received is ever executed:
-JSON and Arrow IPC are all there is.
+A *frame* is a small JSON header and any number of messages. Each message travels as its Arrow IPC schema
+followed by its Arrow IPC record batch, uncompressed. Nothing received is ever executed: there is only JSON
+and Arrow IPC.
 
-A frame is cut into *chunks*, one Flight write each, so that no gRPC message grows beyond ``CHUNK_BYTES``.
-A chunk is of one of two kinds:
+A frame is cut into *chunks* of at most ``CHUNK_BYTES``, because gRPC limits the size of a message. A chunk is
+of one of two kinds:
 
-* a *listing* is a Flight metadata message: ``u32 length of the JSON | JSON | padding | parts``. The JSON is
-  ``{"frame": header, "parts": [[edge, target, schema bytes, batch bytes], ...], "last": bool}``; only the
-  first listing of a frame has the header. Parts start at multiples of ``ALIGNMENT``. A batch above
-  ``INLINE_BYTES`` ends its listing and is not in it;
-* a *continuation* is a Flight record batch and holds the next bytes of that one large batch.
+* a *listing*: ``u32 length of the JSON | JSON | padding | parts``. The JSON is ``{"frame": header, "parts":
+  [[route, target, schema bytes, batch bytes], ...], "last": bool}``; only the first listing of a frame has
+  the header. Parts start at multiples of ``ALIGNMENT``. A batch above ``INLINE_BYTES`` ends its listing and
+  is not in it;
+* a *continuation* holds the next bytes of that one large batch.
 
-Small messages are copied into the listing, because one small gRPC message is quicker than anything clever.
-Large ones are sent as zero-copy slices of the serialised buffer, and put together in an aligned buffer that
-the received batch then lives in.
+On a line a chunk has a prefix with its kind and length. On Flight a chunk is one write to a stream of a fixed
+schema, one column of bytes, so one long-lived stream carries batches of any schema: a listing is a metadata
+message, a continuation a record batch.
+
+Small messages are copied into the listing, because one small message is faster than several. Large ones are
+sent as zero-copy slices of the serialised buffer, and reassembled in an aligned buffer that the received
+batch then uses.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from penstock.errors import PipelineError
-from penstock.schedule.message import Message
+from penstock.schedule.message import Message, Route, parse_route
 
 __all__ = [
     "CARRIER",
@@ -65,7 +69,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one Flight write carries: a listing or a continuation, never both."""
+    """A listing or a continuation, never both."""
 
     listing: bytes | None = None
     continuation: pa.Buffer | None = None
@@ -76,7 +80,7 @@ def _padding(length: int) -> bytes:
 
 
 def _listing(
-    header: Mapping[str, Any] | None, parts: list[list[int]], pieces: list[Any], last: bool
+    header: Mapping[str, Any] | None, parts: list[list[str | int]], pieces: list[Any], last: bool
 ) -> Chunk:
     content: dict[str, Any] = {"parts": parts, "last": last}
     if header is not None:
@@ -89,7 +93,7 @@ def _listing(
 def chunks_of(frame: Frame) -> Iterator[Chunk]:
     """Cut a frame into chunks, serialising each message only when its turn comes."""
     header: Mapping[str, Any] | None = frame.header
-    parts: list[list[int]] = []
+    parts: list[list[str | int]] = []
     pieces: list[Any] = []
     size = 0
     for position, message in enumerate(frame.messages, start=1):
@@ -97,7 +101,7 @@ def chunks_of(frame: Frame) -> Iterator[Chunk]:
         if size > CHUNK_BYTES // 2:
             yield _listing(header, parts, pieces, last=False)
             header, parts, pieces, size = None, [], [], 0
-        parts.append([message.edge, message.target, schema.size, body.size])
+        parts.append([str(message.route), message.target, schema.size, body.size])
         pieces += [schema, _padding(schema.size)]
         size += schema.size
         if body.size <= INLINE_BYTES:
@@ -113,8 +117,8 @@ def chunks_of(frame: Frame) -> Iterator[Chunk]:
 
 
 def begun(frame: Frame) -> Iterator[Chunk]:
-    """The chunks of a frame, the first of which, for most the only one, is made now and not when it is its
-    turn: frames for several receivers can then leave one right after the other."""
+    """The chunks of a frame, of which the first, usually the only one, is built now and not lazily: frames
+    for several receivers can then be sent one right after the other."""
     chunks = chunks_of(frame)
     return chain([next(chunks)], chunks)
 
@@ -126,13 +130,13 @@ def _schema_from(encoded: bytes) -> pa.Schema:
 
 
 class FrameReader:
-    """Puts the chunks of one stream together again; ``feed`` returns a frame when it is complete."""
+    """Reassembles the chunks of one stream; ``feed`` returns a frame when it is complete."""
 
     def __init__(self) -> None:
         self._header: Mapping[str, Any] | None = None
         self._messages: list[Message] = []
         self._last = False
-        self._large: tuple[int, int, pa.Schema, pa.Buffer] | None = None
+        self._large: tuple[Route, int, pa.Schema, pa.Buffer] | None = None
         self._filled = 0
 
     def feed(self, chunk: Chunk) -> Frame | None:
@@ -151,42 +155,43 @@ class FrameReader:
         at = _LENGTH.size + _LENGTH.unpack_from(listing)[0]
         content = json.loads(listing[_LENGTH.size : at])
         if self._large is not None or ("frame" in content) != (self._header is None):
-            raise PipelineError("a message between workers is out of order; this is a defect of Penstock")
+            raise PipelineError("a message between workers is out of order; this is a bug in Penstock")
         if self._header is None:
             self._header = content["frame"]
         self._last = content["last"]
-        # Bytes of Python are aligned; memory of gRPC need not be, and kernels want numbers at their place.
+        # Python's bytes are aligned; gRPC's memory need not be, and kernels need aligned numbers.
         payload = pa.py_buffer(listing)
         at += -at % ALIGNMENT
-        for edge, target, schema_size, size in content["parts"]:
-            schema = _schema_from(listing[at : at + schema_size])
+        for text, target, schema_size, size in content["parts"]:
+            route, schema = parse_route(text), _schema_from(listing[at : at + schema_size])
             at += schema_size + -schema_size % ALIGNMENT
             if size <= INLINE_BYTES:
                 batch = pa.ipc.read_record_batch(payload.slice(at, size), schema)
-                self._messages.append(Message(edge, target, batch))
+                self._messages.append(Message(route, target, batch))
                 at += size + -size % ALIGNMENT
             else:
-                self._large, self._filled = (edge, target, schema, pa.allocate_buffer(size)), 0
+                self._large, self._filled = (route, target, schema, pa.allocate_buffer(size)), 0
 
     def _continue(self, payload: pa.Buffer | None) -> None:
         if self._large is None or payload is None:
-            raise PipelineError("a message between workers is out of order; this is a defect of Penstock")
-        edge, target, schema, body = self._large
+            raise PipelineError("a message between workers is out of order; this is a bug in Penstock")
+        route, target, schema, body = self._large
         end = self._filled + payload.size
         memoryview(body)[self._filled : end] = memoryview(payload)
         self._filled = end
         if end == body.size:
-            self._messages.append(Message(edge, target, pa.ipc.read_record_batch(body, schema)))
+            self._messages.append(Message(route, target, pa.ipc.read_record_batch(body, schema)))
             self._large = None
 
 
 def write_frame(writer: flight.MetadataRecordBatchWriter, frame: Frame) -> None:
-    """Write a frame to a stream begun with :data:`CARRIER`. Blocks while the receiver's window is full."""
+    """Write a frame to a Flight stream begun with :data:`CARRIER`. Blocks while the receiver's window is
+    full."""
     write_chunks(writer, chunks_of(frame))
 
 
 def write_chunks(writer: flight.MetadataRecordBatchWriter, chunks: Iterable[Chunk]) -> None:
-    """The same with a frame that was cut already."""
+    """The same with a frame that is already cut into chunks."""
     for chunk in chunks:
         if chunk.listing is not None:
             writer.write_metadata(chunk.listing)
@@ -197,7 +202,8 @@ def write_chunks(writer: flight.MetadataRecordBatchWriter, chunks: Iterable[Chun
 
 
 def read_frame(reader: flight.MetadataRecordBatchReader, frames: FrameReader) -> Frame | None:
-    """The next frame of a stream, None at its end. Raises what Flight raises when the stream breaks."""
+    """The next frame of a Flight stream, None at its end. Raises what Flight raises when the stream
+    breaks."""
     while True:
         try:
             received = reader.read_chunk()

@@ -1,4 +1,4 @@
-"""A worker's commits: written by a second thread, so that the next steps need not wait for the disk."""
+"""A worker's commits, written by a second thread, so that the next steps need not wait for the disk."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class CommitWriter:
 
     def _write(self) -> None:
         try:
-            self._outcome = self._snapshot.write()
+            self._outcome = self._snapshot.write().to_json()
             give_back_excess()
-        except Exception as error:  # whatever it is, the driver must hear of it
+        except Exception as error:  # whatever it is, the driver must know
             self._outcome = {"fault": describe_fault(error), "worker": self._index}
 
     def wait(self) -> dict[str, Any]:
-        """The references for the manifest, or ``{"fault": …}``, when it has ended."""
+        """What was written, for the wire, or ``{"fault": …}``, once writing has ended."""
         self._thread.join()
         return self._outcome
 
     def news(self) -> dict[str, Any] | None:
-        """The same, once, if it has ended."""
+        """The same, once, if writing has ended."""
         if self._told or self._thread.is_alive():
             return None
         self._told = True
