@@ -41,14 +41,12 @@ def test_a_query_is_refused_with_this_message(shop: Shop, query: str, expected: 
     assert str(caught.value).splitlines()[0] == expected
 
 
-def test_an_order_by_columns_that_are_not_there_is_left_out_and_said(
-    shop: Shop, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_order_by_columns_that_are_not_there_is_left_out_and_said(shop: Shop) -> None:
     view = import_view(
         shop.planning, "v", "SELECT customer FROM orders GROUP BY customer ORDER BY sum(amount)"
     )
     assert view.order_by == ()
-    assert "ORDER BY sum(amount)" in caplog.text
+    assert [note.construct for note in view.notes] == ["ORDER BY sum(amount)"]
 
 
 def test_a_limit_over_one_row_needs_no_order(shop: Shop) -> None:
@@ -96,6 +94,6 @@ def test_key_and_not_null_columns_are_not_nullable(shop: Shop) -> None:
 
 
 def test_a_very_deep_query_is_refused_not_crashed(shop: Shop) -> None:
-    deep = "id" + " + 1" * 3000
+    deep = "id" + " + amount" * 4000
     with pytest.raises(PenstockError):
         import_view(shop.planning, "v", f"SELECT {deep} AS x FROM orders")

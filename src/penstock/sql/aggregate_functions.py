@@ -1,8 +1,8 @@
-"""The aggregate functions there are, and those there cannot be.
+"""The supported aggregate functions, and those that cannot be supported.
 
-:data:`AGGREGATES` lists Catalyst's classes with the fields of a call that decide about its answer; they
-become options of an :class:`~penstock.sql.plan.AggregateCall`. What is not listed is refused, with a reason.
-Functions whose answer would depend on the order of arrival are taken only where it does not.
+:data:`AGGREGATES` lists Catalyst's classes with the fields of a call that determine its result; they become
+options of an :class:`~penstock.sql.plan.AggregateCall`. What is not listed is rejected, with a reason.
+Functions whose result depends on the order of rows get one in :mod:`penstock.sql.unordered`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from typing import Any, NamedTuple
 
 from penstock.errors import UnsupportedQuery
 from penstock.expr.nodes import Expr, Literal
-from penstock.sql.dependencies import is_determined
 from penstock.sql.imported import Imported, ImportScope
 from penstock.sql.refusals import place_of, refuse_expression, text_of
+from penstock.sql.sketches import SKETCHED, register_of, sketch_options, values_only
 from penstock.sql.tree import Node
 
 __all__ = [
     "AGGREGATES",
     "REFUSED",
     "VALUES",
-    "any_row_will_do",
     "read_call",
 ]
 
@@ -64,16 +63,16 @@ AGGREGATES: Mapping[str, tuple[str, ...]] = {
     "ApproximatePercentile": (),
     "Mode": ("reverseOpt",),
     "PivotFirst": (),
+    SKETCHED: (),
 }
-"""The aggregate functions there are, each with the fields of Catalyst's JSON that are its options."""
+"""The supported aggregate functions, each with the fields of Catalyst's JSON that are its options."""
 
 VALUES = frozenset({"Min", "Max", "MinBy", "MaxBy", "MaxMinByK", "CollectList", "CollectSet", "Mode"})
-"""The functions whose answer is one of the values themselves, or several."""
+"""The functions whose result is one of the values themselves, or several."""
 
 _SKETCH = "its answer is an estimate from a sketch, which cannot forget a deleted row"
 
 REFUSED: Mapping[str, tuple[str, str]] = {
-    "HyperLogLogPlusPlus": (_SKETCH, "Use count(DISTINCT …), which is exact"),
     "HllSketchAgg": (_SKETCH, "Use count(DISTINCT …), which is exact"),
     "HllUnionAgg": (_SKETCH, "Use count(DISTINCT …), which is exact"),
     "ThetaSketchAgg": (_SKETCH, "Use count(DISTINCT …), which is exact"),
@@ -101,8 +100,6 @@ _CONSTANT: Mapping[str, tuple[int, ...]] = {
 }
 """The arguments that must be literals."""
 
-_ARRIVAL = "its answer depends on the order in which rows arrive"
-
 
 class Read(NamedTuple):
     """What a call of an aggregate function consists of."""
@@ -119,6 +116,8 @@ def read_call(scope: ImportScope, call: Node, child: Imported) -> Read:
     _check(scope, call, function)
     args = _arguments(scope, call, function, child)
     where = scope.expr(filters[0], child.columns) if filters else None
+    if function.kind == SKETCHED:
+        args, where = (register_of(args[0], function),), values_only(args[0], where)
     return Read(function, args, _options(scope, function), where)
 
 
@@ -129,10 +128,6 @@ def _check(scope: ImportScope, call: Node, function: Node) -> None:
         refuse_expression(function, scope.view)
         reason, advice = REFUSED.get(kind, ("not supported yet", ""))
         raise _refused(scope, call, f"the aggregate function {name}", reason, advice)
-    if kind == "Mode" and function.fields.get("reverseOpt") is None:
-        value, reason = _name(function.children[0]), "of several most frequent values Spark takes any"
-        advice = f"Use mode({value}, true) or mode() WITHIN GROUP (ORDER BY {value}): they say which to take"
-        raise _refused(scope, call, text_of(call), reason, advice)
     if kind == "PercentileDisc" and function.fields.get("legacyCalculation"):
         advice = "Set spark.sql.legacy.percentileDiscCalculation to false"
         raise _refused(scope, call, name, "the legacy calculation is not supported", advice)
@@ -150,7 +145,7 @@ def _arguments(scope: ImportScope, call: Node, function: Node, child: Imported) 
 
 
 def _options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
-    """What decides about a call's answer beside its arguments."""
+    """The options of a call: what determines its result besides its arguments."""
     fields = function.completed
     found = {name: fields.get(name) for name in AGGREGATES[function.kind]}
     if "evalMode" in found:
@@ -158,13 +153,15 @@ def _options(scope: ImportScope, function: Node) -> tuple[tuple[str, Any], ...]:
     order = tuple(_direction(arg) for arg in function.children if arg.kind == "SortOrder")
     if order:
         found["order"] = order
+    if function.kind == SKETCHED:
+        found.update(sketch_options(function))
     if function.kind == "PivotFirst":
         found["values"] = tuple(_pivot_values(scope, function))
     return tuple(sorted((name, value) for name, value in found.items() if value is not None))
 
 
 def _pivot_values(scope: ImportScope, function: Node) -> Iterator[Any]:
-    """The values that PIVOT makes columns of, which Catalyst keeps in no form but its own."""
+    """The values that become PIVOT's columns, which Catalyst keeps only in its internal form."""
     values = function.twin().pivotColumnValues()
     live_type = function.twin().pivotColumn().dataType()
     kind = json.loads(live_type.json())
@@ -180,7 +177,7 @@ def _pivot_values(scope: ImportScope, function: Node) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class _Held:
-    """A value where a live literal is asked for its own."""
+    """Wraps a value where a literal of the JVM is expected."""
 
     held: Any
     kind: Any
@@ -192,25 +189,6 @@ class _Held:
     def dataType(self) -> Any:  # noqa: N802 - Catalyst's name
         """The value's type, as Catalyst's object."""
         return self.kind
-
-
-def any_row_will_do(
-    scope: ImportScope, call: Node, function: Node, arg: Expr, child: Imported, keys: tuple[Expr, ...]
-) -> str:
-    """The function that FIRST, LAST and ANY_VALUE are where the argument is the same in all rows of a group:
-    it is then the smallest too. Raises where rows could differ."""
-    if is_determined(arg, child.plan, keys, scope.keys):
-        return "Min"
-    text = _name(function.children[0])
-    advice = (
-        f"Use min({text}), max({text}), min_by({text}, …) or max_by({text}, …), or add {text} to GROUP BY"
-    )
-    raise _refused(scope, call, text_of(call), _ARRIVAL, advice)
-
-
-def _name(node: Node) -> str:
-    """An argument for people; an attribute's place in the text is that of its first use, so it has none."""
-    return str(node.fields["name"]) if node.kind == "AttributeReference" else text_of(node)
 
 
 def _refused(scope: ImportScope, call: Node, construct: str, reason: str, advice: str) -> UnsupportedQuery:

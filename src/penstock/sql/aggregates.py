@@ -1,12 +1,12 @@
 """Importing aggregates.
 
-Catalyst's Aggregate computes arbitrary expressions over aggregate functions and grouping keys. It is split
-in two: an :class:`~penstock.sql.plan.Aggregate` with keys and plain calls, each distinct call once, and a
+Catalyst's Aggregate computes arbitrary expressions over aggregate functions and grouping keys. It is split in
+two: an :class:`~penstock.sql.plan.Aggregate` with keys and plain calls, each distinct call once, and a
 projection on top for the rest. Without calls it is a :class:`~penstock.sql.plan.Distinct` of its keys;
 without keys as well, it is one row.
 
-Float keys are normalised (one NaN, no -0.0) as Spark does when it plans a grouping, because the key is
-also an output value and must not depend on which of its spellings came first.
+Float keys are normalised (one NaN, no -0.0) as Spark does when it plans a grouping, because the key is also
+an output value and must not depend on which bit pattern came first.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from penstock.expr.nodes import Column, Expr
 from penstock.sql.aggregate_functions import (
     AGGREGATES,
     VALUES,
-    any_row_will_do,
     read_call,
 )
+from penstock.sql.asof import import_nearest, is_nearest
 from penstock.sql.distincts import original_aggregate
 from penstock.sql.imported import Imported, ImportScope, column, normalised, own_reference
 from penstock.sql.plan import Aggregate, AggregateCall, Distinct, Field, Plan, Values
+from penstock.sql.predicates import flags_of_groups
 from penstock.sql.relational import projected, unaliased
 from penstock.sql.sessions import Session, session_grouping, sessions_below
 from penstock.sql.tree import Node
+from penstock.sql.unordered import RowOrder, note_tie, row_order
 
 __all__ = ["AGGREGATES", "import_aggregate"]
 
@@ -36,9 +38,14 @@ class _Split:
     """The keys and calls of one Aggregate, and the columns by which its outputs refer to them."""
 
     def __init__(
-        self, scope: ImportScope, child: Imported, groupings: tuple[Node, ...], session: Session | None
+        self,
+        scope: ImportScope,
+        child: Imported,
+        groupings: tuple[Node, ...],
+        session: Session | None,
     ) -> None:
         self.scope, self.child, self.session = scope, child, session
+        self.order = RowOrder((), frozenset())
         self.keys = tuple(normalised(scope.expr(item, child.columns)) for item in groupings)
         names = [str(item.fields.get("name", f"key{i}")) for i, item in enumerate(groupings)]
         self.key_fields = tuple(
@@ -89,10 +96,8 @@ class _Split:
     def _call(self, node: Node) -> AggregateCall:
         function, args, found, where = read_call(self.scope, node, self.child)
         distinct, kind = bool(node.fields["isDistinct"]), function.kind
-        if kind in ("First", "Last"):
-            kind = any_row_will_do(self.scope, node, function, args[0], self.child, self.keys)
         twin = function.twin()
-        return AggregateCall(
+        call = AggregateCall(
             kind,
             tuple(normalised(arg) if distinct or _is_nested(kind, arg) else arg for arg in args),
             _parse_datatype_json_string(twin.dataType().json()),
@@ -101,6 +106,8 @@ class _Split:
             where,
             found,
         )
+        note_tie(self.scope, node, call, self.child, self.keys)
+        return self.order.ordered(self.scope, node, call)
 
     def plan(self, child: Imported) -> Plan:
         """The split node itself; its columns are the keys, then the calls."""
@@ -116,6 +123,8 @@ class _Split:
 
 def import_aggregate(scope: ImportScope, node: Node) -> Imported:
     """``Aggregate``, with several DISTINCT calls as they were written."""
+    if is_nearest(node):
+        return import_nearest(scope, node)
     source = original_aggregate(node)
     child, outputs = scope.plan(source.child), source.outputs
     window, session = session_grouping(scope, node, source), None
@@ -124,6 +133,8 @@ def import_aggregate(scope: ImportScope, node: Node) -> Imported:
         session = sessions_below(scope, child, window, others)
         child = session.child
     split = _Split(scope, child, source.groupings, session)
+    flags = flags_of_groups(source.child, source.groupings)
+    split.order = row_order(scope, child, split.keys, outputs, flags)
     exprs = tuple(split.output(output) for output in outputs)
     inner = Imported(split.plan(child), ())
     names = tuple(str(output.fields["name"]) for output in outputs)

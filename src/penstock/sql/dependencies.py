@@ -1,9 +1,9 @@
-"""Which columns of a plan are fixed once others are.
+"""Functional dependencies: which columns of a plan are determined by others.
 
 A column depends on others if rows that agree in those always agree in it: all columns of a table depend on
 its primary key, the output of an aggregate on its grouping columns, one side of an equality on the other. So
-``any_value(name)`` has one possible answer only where a query groups by the key of the table ``name`` is of.
-What cannot be shown counts as independent.
+``any_value(name)`` has only one possible answer if a query groups by the key of the table that contains
+``name``. What cannot be proved counts as independent.
 """
 
 from __future__ import annotations
@@ -27,11 +27,16 @@ def is_determined(expr: Expr, plan: p.Plan, given: Iterable[Expr], keys: Keys) -
 
 
 def _follows(expr: Expr, known: set[int], given: list[Expr]) -> bool:
-    if expr in given or isinstance(expr, Literal):
-        return True
-    if isinstance(expr, Column):
-        return expr.ordinal in known
-    return isinstance(expr, Call) and all(_follows(arg, known, given) for arg in expr.args)
+    rest = [expr]
+    while rest:
+        part = rest.pop()
+        if part in given or isinstance(part, Literal):
+            continue
+        if isinstance(part, Call):
+            rest += part.args
+        elif not isinstance(part, Column) or part.ordinal not in known:
+            return False
+    return True
 
 
 def determined(plan: p.Plan, known: set[int], keys: Keys) -> set[int]:

@@ -1,14 +1,15 @@
-"""Several DISTINCT aggregates, as the query has them.
+"""Undoes Spark's rewrite of several DISTINCT aggregates.
 
 Spark rewrites an aggregate with DISTINCT over different columns (or with a FILTER on a DISTINCT) into three
 nodes, by a rule that cannot be turned off: an Expand copies each row once per set of distinct columns and
 numbers the copies, an Aggregate removes duplicates per number and computes the plain aggregates on copies
-number 0, and another Aggregate puts all together, with ``FILTER (gid = number)``. That suits a batch. An
-incremental aggregate keeps each distinct set by itself, and the numbers are drawn in the order of a hash
-table, so that the same query would not even give the same plan twice. So the rewrite is undone here.
+number 0, and another Aggregate combines everything, with ``FILTER (gid = number)``. That suits a batch. An
+incremental aggregate keeps each distinct set separately, and the numbers are drawn in the order of a hash
+table, so the same query would not even give the same plan twice. So the rewrite is undone here.
 
 An Expand comes from this rewrite or from GROUPING SETS, whose number has another name, so nothing a user
-writes is taken for the rewrite.
+writes is mistaken for the rewrite. Predicate subqueries (:mod:`penstock.sql.predicates`) are between the two
+aggregates; they only add columns, so they are moved below.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from penstock.sql.predicates import existence_joins
+from penstock.sql.subqueries import DROPPED
 from penstock.sql.tree import Node
 
 __all__ = ["OriginalAggregate", "original_aggregate"]
@@ -34,19 +37,33 @@ def original_aggregate(node: Node) -> OriginalAggregate:
     """An Aggregate as it was before the rewrite; as it is, if it was not rewritten."""
     groupings = node.expressions("groupingExpressions")
     outputs = node.expressions("aggregateExpressions")
-    below = node.children[0]
-    if below.kind != "Aggregate" or below.children[0].kind != "Expand":
-        return OriginalAggregate(groupings, outputs, below)
-    expand = below.children[0]
-    number = _number_column(expand)
-    if number is None:
-        return OriginalAggregate(groupings, outputs, below)
+    child = node.children[0]
+    joins = tuple(existence_joins(child))
+    below = joins[-1].children[0] if joins else child
+    expand = _expand_below(below)
+    number = None if expand is None else _number_column(expand)
+    if expand is None or number is None:
+        return OriginalAggregate(groupings, outputs, child)
     copies = _Copies(expand, number, below)
+    source = expand.children[0]
+    for join in reversed(joins):
+        source = replace(join, children=(source, *join.children[1:]))
     return OriginalAggregate(
         tuple(copies.key(item) for item in groupings),
         tuple(_rebuilt(copies, item) for item in outputs),
-        expand.children[0],
+        source,
     )
+
+
+def _expand_below(node: Node) -> Node | None:
+    """The Expand that an Aggregate reads; subqueries in GROUP BY add columns below it, which are dropped
+    again above it."""
+    if node.kind != "Aggregate":
+        return None
+    below = node.children[0]
+    if below.kind == DROPPED:
+        below = below.children[0]
+    return below if below.kind == "Expand" else None
 
 
 def _rebuilt(copies: _Copies, output: Node) -> Node:
@@ -67,7 +84,7 @@ def _alias(output: Node, child: Node) -> Node:
 
 
 class _Copies:
-    """What each column of an Expand is in the copies of each number."""
+    """The meaning of each column of an Expand in the copies of each number."""
 
     def __init__(self, expand: Node, number: int, inner: Node) -> None:
         ids = [int(attribute[0]["exprId"]["id"]) for attribute in expand.fields["output"]]
@@ -92,6 +109,9 @@ class _Copies:
             return self.key(node)
         if node.kind != "AggregateExpression":
             return None
+        if len(node.children) == 1:
+            # Of a predicate subquery, which Spark joins in after the rewrite: its flag has no copies.
+            return node
         function, condition = node.children
         number, rest = self._numbered(condition)
         if function.kind == "First":

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.expr.depth import room_for
 from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.expr.python_function import CALL, call_text
-from penstock.expr.text import variable_name
+from penstock.expr.text import members_text, variable_name
 from penstock.sql.plan import (
     Aggregate,
     AggregateCall,
@@ -33,6 +34,7 @@ from penstock.sql.plan import (
     Values,
     Window,
     WindowCall,
+    depth_of,
 )
 
 __all__ = ["children_of", "expression_text", "order_text", "plan_tree"]
@@ -41,7 +43,8 @@ __all__ = ["children_of", "expression_text", "order_text", "plan_tree"]
 def plan_tree(plan: Plan, *, types: bool = False) -> str:
     """The tree of ``plan``, one node a line, children indented below their parent."""
     lines: list[str] = []
-    _write(plan, 0, types, lines)
+    with room_for(depth_of(plan)):
+        _write(plan, 0, types, lines)
     return "\n".join(lines)
 
 
@@ -62,6 +65,8 @@ def expression_text(expr: Expr, types: bool = False) -> str:
         assert isinstance(expr, Call)
         if expr.function == CALL and not types:
             return call_text(expr, [expression_text(arg) for arg in expr.args])
+        if expr.function == "InSet" and not types:
+            return f"InSet({expression_text(expr.args[0])}, {members_text(expr)})"
         options = "".join(f", {name}={value!r}" for name, value in expr.options if types)
         text = f"{expr.function}({', '.join(expression_text(arg, types) for arg in expr.args)}{options})"
     return f"{text}:{expr.data_type.simpleString()}" if types else text

@@ -1,7 +1,7 @@
 """Python functions that SQL can call by name, declared by the pipeline's program on every start.
 
-Code is not data: a function is registered in the planning session and not stored. What is stored are the
-names that each view calls, so a pipeline that is opened without one of them can say which.
+Code is not stored: a function is only registered in the planning session. The names that each view calls are
+stored, so a pipeline that is opened without one of them can say which.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf as make_udf
 from pyspark.sql.types import DataType
 
-from penstock.errors import PipelineError, SqlError, UnsupportedQuery
+from penstock.errors import SqlError, UnsupportedQuery
 from penstock.sql.python_nodes import check_kind
 from penstock.sql.session import PlanningSession, translated_errors
 
-__all__ = ["declare_function", "register_functions", "require_functions"]
+__all__ = ["declare_function", "register_functions"]
 
 
 def declare_function(
     planning: PlanningSession, name: str, function: Callable[..., Any], returns: DataType | str | None
 ) -> None:
-    """Makes a function known to the planning session under ``name``; refuses what no view could use."""
+    """Registers a function in the planning session under ``name``; rejects those that no view could use."""
     if not name.isidentifier():
         raise SqlError(f"{name!r} cannot be the name of a function; use letters, digits and underscores")
     if name.lower() not in planning.functions and planning.spark.catalog.functionExists(name):
@@ -59,7 +59,8 @@ def _made(name: str, function: Any, returns: DataType | str | None) -> Any:
     if not made.deterministic:
         raise UnsupportedQuery(
             f"the Python function {name}",
-            reason="it is declared asNondeterministic(): a row that goes must give what it gave when it came",
+            reason="it is declared asNondeterministic(): for a deleted row it must return what it returned "
+            "when the row was inserted",
             advice="Let it depend on its arguments alone",
         )
     return made
@@ -69,13 +70,3 @@ def register_functions(session: SparkSession, functions: Iterable[Any]) -> None:
     """The same functions in another session, for the query that a view is compared with."""
     for function in functions:
         session.udf.register(function._name, function)
-
-
-def require_functions(planning: PlanningSession, view: str, names: Iterable[str]) -> None:
-    """Raises if a function that a stored view calls has not been declared."""
-    missing = [name for name in names if name.lower() not in planning.functions]
-    if missing:
-        raise PipelineError(
-            f"view {view} calls Python functions, which are not stored: declare {', '.join(missing)} with "
-            f"pipe.function({missing[0]!r}, …) before the tables and views of the pipeline are used"
-        )

@@ -1,15 +1,16 @@
 """Importing generators: functions that make several rows of one.
 
-``explode`` and its kin become a :class:`~penstock.sql.plan.Generate`. ``stack`` is a union of projections,
-``json_tuple`` a projection, and the rows that Catalyst repeats for INTERSECT ALL and EXCEPT ALL are a
-:class:`~penstock.sql.plan.Repeat`.
+``explode`` and its kin become a :class:`~penstock.sql.plan.Generate`, and so does ``unnest``, of several
+arrays zipped into one. ``stack`` is a union of projections, ``json_tuple`` a projection, and the rows that
+Catalyst repeats for INTERSECT ALL and EXCEPT ALL are a :class:`~penstock.sql.plan.Repeat`.
 """
 
 from __future__ import annotations
 
-from pyspark.sql.types import ArrayType, StringType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType
 
 from penstock.errors import UnsupportedQuery
+from penstock.expr.functions import lookup
 from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.expr.types import type_from_json
 from penstock.sql.imported import Imported, ImportScope, column
@@ -51,6 +52,9 @@ def import_generate(scope: ImportScope, node: Node) -> Imported:
             outer,
         )
         return Imported(plan, ids)
+    if generator.kind == "Unnest":
+        ordinality = bool(generator.fields["withOrdinality"])
+        return _unnested(scope, child, keep, args, fields, ids, ordinality=ordinality, outer=outer)
     if generator.kind == "Stack":
         return _stacked(child, keep, args, fields, ids)
     if generator.kind == "JsonTuple":
@@ -62,8 +66,58 @@ def import_generate(scope: ImportScope, node: Node) -> Imported:
         f"the generator {generator.twin().prettyName()}",
         place=place_of(generator, scope.view),
         reason="not supported yet",
-        advice="explode, posexplode, inline, stack and json_tuple are",
+        advice="explode, posexplode, inline, unnest, stack and json_tuple are",
     )
+
+
+def _unnested(
+    scope: ImportScope,
+    child: Imported,
+    keep: tuple[int, ...],
+    arrays: tuple[Expr, ...],
+    fields: tuple[Field, ...],
+    ids: tuple[int, ...],
+    *,
+    ordinality: bool,
+    outer: bool,
+) -> Imported:
+    """``unnest(a, b, …) [WITH ORDINALITY]``: as many rows as the longest array has elements, NULL where a
+    shorter one has none; an array that is NULL is an empty one. The ordinality counts from 1."""
+    kept = tuple(child.plan.schema[i] for i in keep)
+    elements = fields[: len(arrays)]
+    array = arrays[0]
+    if len(arrays) > 1:
+        array = _zipped(tuple(map(_or_empty, arrays)))
+    position = (Field("pos", IntegerType(), outer),) if ordinality else ()
+    nullable = tuple(Field(f.name, f.data_type, f.nullable or outer) for f in elements)
+    schema = (*kept, *position, *nullable)
+    plan = Generate(schema, child.plan, array, keep, position=ordinality, inline=len(arrays) > 1, outer=outer)
+    if not ordinality:
+        return Imported(plan, ids)
+    number = _counted_from_one(scope, column(len(kept), plan.schema[len(kept)]))
+    through = [column(i, plan.schema[i]) for i in range(len(plan.schema)) if i != len(kept)]
+    names = tuple(field.name for field in (*kept, *fields))
+    return projected(Imported(plan, ()), (*through, number), names, ids)
+
+
+def _or_empty(array: Expr) -> Expr:
+    if not array.nullable:
+        return array
+    empty = Literal(array.data_type, False, ())
+    return Call(array.data_type, False, "Coalesce", (array, empty))
+
+
+def _zipped(arrays: tuple[Expr, ...]) -> Expr:
+    function = lookup("ArraysZip")
+    assert function is not None
+    options = {"names": tuple(map(str, range(len(arrays))))}
+    return Call(function.result(list(arrays), options), False, "ArraysZip", arrays, tuple(options.items()))
+
+
+def _counted_from_one(scope: ImportScope, position: Column) -> Expr:
+    cast = (("mode", "ANSI"), ("timezone", scope.timezone))
+    long = Call(LongType(), position.nullable, "Cast", (position,), cast)
+    return Call(LongType(), position.nullable, "Add", (long, Literal(LongType(), False, 1)), cast[:1])
 
 
 def _json_fields(

@@ -1,4 +1,4 @@
-"""What passes between the importers of single plan nodes."""
+"""What importers of single plan nodes pass to each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from pyspark.sql.types import BooleanType, StructType
 
-from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.nodes import Call, Column, Expr, Literal, columns_read, rewritten
 from penstock.sql.plan import Field, Plan, SortKey
 from penstock.sql.schemas import contains_float
 from penstock.sql.tree import Node
@@ -70,6 +70,8 @@ class ImportScope(Protocol):
     @property
     def keys(self) -> Mapping[str, tuple[int, ...]]: ...
 
+    def note(self, node: Node, construct: str, text: str, *, leaves_open: bool = True) -> None: ...
+
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]: ...
 
     def plan(self, node: Node) -> Imported: ...
@@ -114,7 +116,7 @@ def own_reference(ordinal: int, field: Field, columns: dict[int, Column], twin: 
 
 
 def normalised(expr: Expr) -> Expr:
-    """``expr`` with one spelling of zero and NaN, where it can have several."""
+    """``expr`` with zero and NaN normalised, where it can have several bit patterns."""
     if isinstance(expr, Literal) or not contains_float(expr.data_type):
         return expr
     return Call(expr.data_type, expr.nullable, "NormalizeNaNAndZero", (expr,))
@@ -122,34 +124,29 @@ def normalised(expr: Expr) -> Expr:
 
 def substituted(expr: Expr, exprs: tuple[Expr, ...]) -> Expr:
     """``expr`` over the input of a projection, where it was over the projection's output ``exprs``."""
-    if isinstance(expr, Column):
-        return exprs[expr.ordinal]
-    if isinstance(expr, Call):
-        return replace(expr, args=tuple(substituted(arg, exprs) for arg in expr.args))
-    return expr
+    return rewritten(expr, lambda part: exprs[part.ordinal] if isinstance(part, Column) else None)
 
 
 def rebound(expr: Expr, ordinals: Mapping[int, int]) -> Expr | None:
     """``expr`` with its columns renumbered; None if it reads a column that has no new number."""
-    if isinstance(expr, Column):
-        ordinal = ordinals.get(expr.ordinal)
-        return None if ordinal is None else replace(expr, ordinal=ordinal)
-    if isinstance(expr, Call):
-        args: list[Expr] = []
-        for arg in expr.args:
-            other = rebound(arg, ordinals)
-            if other is None:
-                return None
-            args.append(other)
-        return replace(expr, args=tuple(args))
-    return expr
+    if not ordinals.keys() >= columns_read(expr):
+        return None
+    return rewritten(
+        expr, lambda part: replace(part, ordinal=ordinals[part.ordinal]) if isinstance(part, Column) else None
+    )
 
 
 def conjuncts(expr: Expr) -> list[Expr]:
     """The conditions that an AND of any shape joins, in order."""
-    if isinstance(expr, Call) and expr.function == "And":
-        return [part for arg in expr.args for part in conjuncts(arg)]
-    return [expr]
+    found: list[Expr] = []
+    rest = [expr]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, Call) and part.function == "And":
+            rest += reversed(part.args)
+        else:
+            found.append(part)
+    return found
 
 
 def conjunction(exprs: Sequence[Expr]) -> Expr | None:

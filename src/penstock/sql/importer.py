@@ -1,26 +1,27 @@
-"""Catalyst's optimised plan becomes the frozen nodes of :mod:`penstock.sql.plan`.
+"""Converts Catalyst's optimised plan to the frozen nodes of :mod:`penstock.sql.plan`.
 
-One function imports one class of Catalyst node; :data:`IMPORTERS` is the list of all there are, and a
-class that is not in it is refused by name. Catalyst binds expressions by id; here a column is its
-position in the child's output, so the same query always gives an equal plan, whatever ids a session
-happened to draw. At the end the types that came out are compared with those Spark gives for the query:
-a difference is a bug of ours and is said so rather than computed with.
+One function imports one class of Catalyst node; :data:`IMPORTERS` lists all of them, and a class that is not
+in it is rejected by name. Catalyst binds expressions by id; here a column is its position in the child's
+output, so the same query always gives an equal plan, whatever ids a session happened to draw. At the end the
+resulting types are compared with those Spark gives for the query: a difference is a bug in Penstock and is
+reported instead of computing with it.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql.types import StructType
 
 from penstock.errors import PipelineError, UnsupportedQuery
 from penstock.expr.catalyst import expression_from_json
+from penstock.expr.depth import room_for
 from penstock.expr.nodes import Column, Expr
 from penstock.sql import (
     aggregates,
+    asof,
     generators,
     joins,
     limits,
@@ -30,14 +31,13 @@ from penstock.sql import (
     windows,
 )
 from penstock.sql.imported import Imported, ImportScope
+from penstock.sql.notes import Note
 from penstock.sql.plan import Plan, SortKey
 from penstock.sql.refusals import place_of, refuse_expression, refuse_plan
 from penstock.sql.schemas import same_types
 from penstock.sql.tree import Node
 
 __all__ = ["IMPORTERS", "Importer", "import_plan"]
-
-_log = logging.getLogger(__name__)
 
 IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "LogicalRDD": relational.import_relation,
@@ -50,13 +50,14 @@ IMPORTERS: Mapping[str, Callable[[ImportScope, Node], Imported]] = {
     "Expand": relational.import_expand,
     "Sort": relational.import_sort,
     "GlobalLimit": limits.import_limit,
-    "LocalLimit": limits.import_limit,
+    "LocalLimit": relational.import_child,
     "Offset": limits.import_limit,
     limits.TAKEN: limits.import_taken,
     "Window": windows.import_window,
     "WindowGroupLimit": windows.import_group_limit,
     "Generate": generators.import_generate,
     "Join": joins.import_join,
+    "AsOfJoin": asof.import_as_of,
     "Aggregate": aggregates.import_aggregate,
     "BatchEvalPython": python_nodes.import_eval_python,
     "ArrowEvalPython": python_nodes.import_eval_python,
@@ -85,6 +86,14 @@ class Importer:
     last_key_wins: bool = False
     shortest: bool = False
     python_conf: tuple[tuple[str, str], ...] = ()
+    notes: list[Note] = field(default_factory=list)
+
+    def note(self, node: Node, construct: str, text: str, *, leaves_open: bool = True) -> None:
+        """Notes where the query is nondeterministic, and which answer the view gives."""
+        place = place_of(node, self.view).removesuffix(f": {construct}")
+        note = Note(construct, place, text, leaves_open)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]:
         """Schema and rows of a ``LocalRelation`` in the JVM."""
@@ -127,7 +136,7 @@ class Importer:
         )
 
     def _innermost_refused(self, node: Node, columns: Mapping[int, Column]) -> Node:
-        """The smallest part of a refused expression that is refused by itself, to name its place."""
+        """The smallest part of a rejected expression that is rejected by itself, to name its position."""
         for child in node.children:
             try:
                 self._bound(child, columns)
@@ -138,21 +147,12 @@ class Importer:
 
 def import_plan(importer: Importer, node: Node, schema: StructType) -> tuple[Plan, tuple[SortKey, ...]]:
     """The plan of a whole query whose Spark schema is ``schema``, and the order to read it in."""
-    try:
+    with room_for(node.depth):
         imported = importer.plan(subqueries.lifted(node))
-    except RecursionError:
-        raise UnsupportedQuery(
-            "a query nested this deeply",
-            place=f"view {importer.view}",
-            advice="Split it into several views",
-        ) from None
     if imported.order_text and not imported.order:
-        _log.warning(
-            "view %s is read in no particular order: ORDER BY %s goes by columns it does not have; "
-            "add them to the SELECT list to have it sorted when it is read",
-            importer.view,
-            imported.order_text,
-        )
+        advice = "add them to the SELECT list to have it sorted when it is read"
+        text = f"the view is read in no particular order: it does not have these columns; {advice}"
+        importer.note(node, f"ORDER BY {imported.order_text}", text, leaves_open=False)
     _check_types(importer.view, imported.plan, schema)
     return imported.plan, imported.order
 

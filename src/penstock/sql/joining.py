@@ -18,16 +18,18 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql.types import BooleanType
 
-from penstock.expr.nodes import Call, Column, Expr
+from penstock.expr.nodes import Call, Column, Expr, columns_read
 from penstock.sql.imported import column, conjunction, conjuncts, rebound
 from penstock.sql.plan import Field, Filter, Join, Plan, Project, Union
 from penstock.sql.schemas import same_types
 
-__all__ = ["filtered", "joined"]
+__all__ = ["Key", "as_key", "filtered", "joined"]
 
 
 @dataclass(frozen=True)
-class _Key:
+class Key:
+    """``left = right``, each over the columns of its own side; with ``null_safe`` NULL equals NULL."""
+
     left: Expr
     right: Expr
     null_safe: bool
@@ -35,11 +37,11 @@ class _Key:
 
 def joined(left: Plan, right: Plan, kind: str, conditions: Sequence[Expr]) -> Plan:
     """The join of two plans on ``conditions``, each over the left columns followed by the right ones."""
-    keys: list[_Key] = []
+    keys: list[Key] = []
     residual: list[Expr] = []
     for place, expr in enumerate(conditions):
         equal = _null_aware_equality(expr) if kind in ("anti", "existence") else None
-        key = _as_key(expr if equal is None else equal, len(left.schema), len(right.schema))
+        key = as_key(expr if equal is None else equal, len(left.schema), len(right.schema))
         if key is None:
             residual.append(expr)
         elif equal is None:
@@ -85,25 +87,20 @@ def _schema(left: Plan, right: Plan, kind: str) -> tuple[Field, ...]:
     return lefts + rights
 
 
-def _as_key(expr: Expr, left_width: int, right_width: int) -> _Key | None:
+def as_key(expr: Expr, left_width: int, right_width: int) -> Key | None:
+    """A condition over the columns of both sides as a key, if it is one."""
     if not isinstance(expr, Call) or expr.function not in ("EqualTo", "EqualNullSafe"):
         return None
     lefts = {i: i for i in range(left_width)}
     rights = {left_width + i: i for i in range(right_width)}
     one, other = expr.args
     for left, right in ((one, other), (other, one)):
-        if not (_reads_columns(left) and _reads_columns(right)):
+        if not (columns_read(left) and columns_read(right)):
             continue
         left_key, right_key = rebound(left, lefts), rebound(right, rights)
         if left_key is not None and right_key is not None and same_types(left.data_type, right.data_type):
-            return _Key(left_key, right_key, expr.function == "EqualNullSafe")
+            return Key(left_key, right_key, expr.function == "EqualNullSafe")
     return None
-
-
-def _reads_columns(expr: Expr) -> bool:
-    if isinstance(expr, Call):
-        return any(_reads_columns(arg) for arg in expr.args)
-    return isinstance(expr, Column)
 
 
 def _null_aware_equality(expr: Expr) -> Expr | None:
@@ -117,7 +114,7 @@ def _null_aware_equality(expr: Expr) -> Expr | None:
     return equal if is_null else None
 
 
-def _null_aware(left: Plan, right: Plan, kind: str, key: _Key, equal: Expr, others: Sequence[Expr]) -> Plan:
+def _null_aware(left: Plan, right: Plan, kind: str, key: Key, equal: Expr, others: Sequence[Expr]) -> Plan:
     """The anti or existence join on ``equal OR equal IS NULL`` and ``others``, without such a condition."""
     parts: list[Plan] = []
     rest = left

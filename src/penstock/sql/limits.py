@@ -2,8 +2,9 @@
 
 Catalyst has them as up to three nodes over a Sort, with projections in between where columns that were
 sorted by are dropped. A limit says nothing about columns, so it is moved down through projections to its
-Sort; several limits and offsets in a row are one. Without a Sort, which rows remain is left to chance, and
-the query is refused, unless all rows are the same. A limit in a correlated subquery is a Window that counts
+Sort; several limits and offsets in a row are one. Without a Sort, rows come in the order of their columns
+(docs/row-order.md). A LocalLimit by itself is one that the optimiser has copied further down to spare a batch
+some work; the limit it comes from is still there. A limit in a correlated subquery is a Window that counts
 the rows of each outer row, and its Sort is found here too.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import UnsupportedQuery
 from penstock.sql.imported import Imported, ImportScope
+from penstock.sql.notes import in_order_of, tells_apart
 from penstock.sql.plan import SortKey, TopK
 from penstock.sql.refusals import place_of
 from penstock.sql.relational import sort_keys
@@ -21,7 +23,8 @@ from penstock.sql.tree import Node
 __all__ = ["TAKEN", "import_limit", "import_taken", "limit_order", "sorted_below"]
 
 TAKEN = "penstock.Taken"
-"""A Sort of which certain places are taken: ours alone, made of a limit that was moved down to its Sort."""
+"""A Sort of which only certain positions are taken: a node kind of ours, made of a limit that was moved down
+to its Sort."""
 
 _LIMITS = {"GlobalLimit": "limitExpr", "LocalLimit": "limitExpr", "Offset": "offsetExpr"}
 _THROUGH = frozenset({"SubqueryAlias", "View"})
@@ -29,13 +32,13 @@ _THROUGH = frozenset({"SubqueryAlias", "View"})
 
 @dataclass(frozen=True)
 class _Places:
-    """The places from ``offset`` on, ``limit`` of them or all."""
+    """The positions from ``offset`` on, ``limit`` of them or all."""
 
     offset: int = 0
     limit: int | None = None
 
     def after(self, other: _Places) -> _Places:
-        """These places of the rows at the places of ``other``."""
+        """These positions of the rows at the positions of ``other``."""
         limit = self.limit
         if other.limit is not None:
             left = max(0, other.limit - self.offset)
@@ -46,27 +49,31 @@ class _Places:
 def import_limit(scope: ImportScope, node: Node) -> Imported:
     """``GlobalLimit``, ``LocalLimit`` or ``Offset``, with all of them and the projections down to the
     Sort."""
-    return scope.plan(_moved_down(scope, node, node, _Places()))
+    below, places = node, _Places()
+    while below.kind in _LIMITS:
+        here = _number(scope, below, _LIMITS[below.kind])
+        places = places.after(_Places(here) if below.kind == "Offset" else _Places(0, here))
+        below = below.children[0]
+    return scope.plan(_moved_down(scope, below, places) or _unsorted(node, below, places))
 
 
-def _moved_down(scope: ImportScope, top: Node, node: Node, places: _Places) -> Node:
+def _moved_down(scope: ImportScope, node: Node, places: _Places) -> Node | None:
+    """The plan with a limit moved down to its Sort, together with the limits in between; None without one."""
     if node.kind in _LIMITS:
         here = _number(scope, node, _LIMITS[node.kind])
         own = _Places(here) if node.kind == "Offset" else _Places(0, here)
-        return _moved_down(scope, top, node.children[0], places.after(own))
+        return _moved_down(scope, node.children[0], places.after(own))
     if node.kind == "Sort" and node.fields["global"]:
-        return replace(node, kind=TAKEN, fields={**node.fields, "places": places})
-    if node.kind == "Project" and _is_constant(node):
-        # All rows are equal: any of them will do.
-        return Node(TAKEN, {"places": places, "order": []}, (node,), node.twin)
+        return replace(node, kind=TAKEN, fields={**node.fields, "places": places, "top": node})
     if node.kind == "Project" or node.kind in _THROUGH:
-        return replace(node, children=(_moved_down(scope, top, node.children[0], places),))
-    raise UnsupportedQuery(
-        f"{'OFFSET' if places.limit is None else 'LIMIT'} without ORDER BY",
-        place=place_of(top, scope.view),
-        reason="which rows it keeps is left to chance",
-        advice="Add an ORDER BY below it, or limit when reading the view",
-    )
+        below = _moved_down(scope, node.children[0], places)
+        return None if below is None else replace(node, children=(below,))
+    return None
+
+
+def _unsorted(top: Node, below: Node, places: _Places) -> Node:
+    """Without a Sort, rows come in the order of their columns."""
+    return Node(TAKEN, {"places": places, "order": [], "top": top}, (below,), below.twin)
 
 
 def _number(scope: ImportScope, node: Node, name: str) -> int:
@@ -79,22 +86,27 @@ def _number(scope: ImportScope, node: Node, name: str) -> int:
     return int(expression.fields["value"])
 
 
-def _is_constant(node: Node) -> bool:
-    return all(
-        output.kind == "Alias" and output.children[0].kind == "Literal"
-        for output in node.expressions("projectList")
-    )
-
-
 def import_taken(scope: ImportScope, node: Node) -> Imported:
-    """Rows at certain places of an order, which is also the order to read them in where they are the
+    """Rows at certain positions of an order, which is also the order to read them in if they are the
     result."""
     child = scope.plan(node.children[0])
     keys: tuple[SortKey, ...] = sort_keys(scope, node, child) if node.fields["order"] else ()
     places: _Places = node.fields["places"]
+    if not tells_apart([key.expr for key in keys], child.plan, scope.keys):
+        _note_open(scope, node, child, keys)
     plan = TopK(child.plan.schema, child.plan, (), keys, places.offset, places.limit)
     # Without a text, an order whose columns are dropped further up is simply forgotten.
     return Imported(plan, child.ids, keys, "")
+
+
+def _note_open(scope: ImportScope, node: Node, child: Imported, keys: tuple[SortKey, ...]) -> None:
+    order = in_order_of([field.name for field in child.plan.schema])
+    if keys:
+        text = f"rows that ORDER BY does not tell apart come {order}"
+    else:
+        text = f"there is no ORDER BY: rows come {order}"
+    word = "OFFSET" if node.fields["places"].limit is None else "LIMIT"
+    scope.note(node.fields["top"], word, text)
 
 
 def sorted_below(node: Node) -> tuple[Node, frozenset[int]]:
@@ -145,12 +157,8 @@ def limit_order(scope: ImportScope, node: Node, child: Imported) -> tuple[SortKe
     if not _counts_as_they_come(node):
         return ()
     if not child.order and not _one_each(node):
-        raise UnsupportedQuery(
-            "LIMIT without ORDER BY in a correlated subquery",
-            place=f"view {scope.view}",
-            reason="which rows it keeps is left to chance",
-            advice="Add an ORDER BY below it",
-        )
+        order = in_order_of([field.name for field in child.plan.schema])
+        scope.note(node, "LIMIT in a correlated subquery", f"there is no ORDER BY: rows come {order}")
     return child.order
 
 

@@ -7,7 +7,7 @@ differ, and equal subplans are equal objects. The planner relies on that to shar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pyspark.sql.types import DataType
@@ -36,6 +36,7 @@ __all__ = [
     "Window",
     "WindowCall",
     "WindowFrame",
+    "depth_of",
 ]
 
 
@@ -164,10 +165,10 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class TopK(Plan):
-    """Of the rows of each key (no keys: of all rows) those at the places from ``offset`` on, ``limit``
-    of them or all, in the order of ``order``; ties are broken by the values of the columns from the
-    first to the last. The last ``numbers`` columns of the output are not the child's: they hold the place,
-    counted from 1."""
+    """For each key (no keys: for all rows) the rows at the positions from ``offset`` on, ``limit`` of them or
+    all, in the order of ``order``; ties are broken by the values of the columns from the first to the last.
+    The last ``numbers`` columns of the output are not the child's: they hold the row number, counted from
+    1."""
 
     child: Plan
     keys: tuple[Expr, ...]
@@ -215,8 +216,8 @@ class Window(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Sessions(Plan):
-    """Each row is there from its ``start`` to its ``end``, and rows of equal keys that touch in time are one
-    session. Output: the child's columns, then the start of the row's session."""
+    """Each row covers the time from its ``start`` to its ``end``, and rows of equal keys whose intervals
+    touch form one session. Output: the child's columns, then the start of the row's session."""
 
     child: Plan
     keys: tuple[Expr, ...]
@@ -226,9 +227,10 @@ class Sessions(Plan):
 
 @dataclass(frozen=True, slots=True)
 class SessionParts(Plan):
-    """Rows that touch as in :class:`Sessions`, as far as they come together, put together: one row with the
-    weight of all of them. Output: the keys, the first start, the last end, then the largest (or, where the
-    flag is not set, the smallest) of each of ``extremes``. The planner makes it, over rows that never go."""
+    """Rows that touch as in :class:`Sessions`, as far as they arrive in the same step, combined: one row with
+    the weight of all of them. Output: the keys, the first start, the last end, then the largest (or, where
+    the flag is not set, the smallest) of each of ``extremes``. The planner creates it, over insert-only
+    input."""
 
     child: Plan
     keys: tuple[Expr, ...]
@@ -258,3 +260,20 @@ class Repeat(Plan):
     child: Plan
     times: Expr
     keep: tuple[int, ...]
+
+
+def depth_of(plan: Plan) -> int:
+    """How many nodes are nested in each other at most, the calls of the deepest expression included."""
+    deepest = inside = 0
+    rest: list[tuple[Any, int]] = [(plan, 1)]
+    while rest:
+        value, level = rest.pop()
+        if isinstance(value, Expr):
+            inside = max(inside, value.depth)
+        elif isinstance(value, Plan | AggregateCall | WindowCall | WindowFrame | SortKey):
+            deepest = max(deepest, level)
+            names = [item.name for item in fields(value) if item.name not in ("schema", "rows")]
+            rest += [(getattr(value, name), level + 1) for name in names]
+        elif isinstance(value, tuple):
+            rest += [(item, level) for item in value]
+    return deepest + inside

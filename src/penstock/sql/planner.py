@@ -1,25 +1,29 @@
 """From relational plans to the circuit of a pipeline.
 
-Each class of plan node has one function, listed in :data:`COMPILERS`, that adds its operators. A stream
-knows by which of its columns its rows are already spread over the workers, so an exchange is made only
-where rows are in the wrong place: an aggregate over the key of a keyed table, or a join on the columns just
-grouped by, costs none.
+Each class of plan node has one function, listed in :data:`COMPILERS`, that adds its operators. A stream knows
+by which of its columns its rows are partitioned over the workers, so an exchange is made only if rows are in
+the wrong place: an aggregate over the key of a keyed table, or a join on the columns just grouped by, needs
+none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.circuit import operators as op
 from penstock.circuit.circuit import Circuit, CircuitBuilder
+from penstock.circuit.undo import shortened_on_error
+from penstock.expr.depth import room_for
 from penstock.expr.nodes import Column, Expr
 from penstock.sql import plan as p
 from penstock.sql.optimizer import optimised
+from penstock.sql.plan import depth_of
 from penstock.sql.planning import aggregates, generators, joins, limits, relational, sessions, windows
-from penstock.sql.planning.stream import PlannerScope, Stream, is_spread_by, schema_of
+from penstock.sql.planning.stream import PlannerScope, Stream, is_partitioned_by, schema_of
 
 __all__ = ["COMPILERS", "Planner"]
 
@@ -43,7 +47,7 @@ COMPILERS: Mapping[type[p.Plan], Callable[[PlannerScope, Any], Stream]] = {
 
 
 class Planner:
-    """Builds one circuit for all tables and views of a pipeline, sharing what is equal."""
+    """Builds one circuit for all tables and views of a pipeline, sharing equal parts."""
 
     def __init__(self) -> None:
         self.builder = CircuitBuilder()
@@ -74,11 +78,22 @@ class Planner:
 
     def add_view(self, name: str, plan: p.Plan, *, keeps_rows: bool = True) -> None:
         """A stored view over tables and the views added before."""
-        stream = self.compile(optimised(plan))
+        with room_for(depth_of(plan)):
+            stream = self.compile(optimised(plan))
         self._relations[name] = stream
-        view = op.AppendView if self.builder.grows(stream.node) else op.View
+        view = op.AppendView if self.builder.is_insert_only(stream.node) else op.View
         view = view if keeps_rows else op.PassingView
         self.builder.add_view(name, view(schema_of(plan), name), stream.node)
+
+    def add_changes(self, name: str, schema: pa.Schema) -> None:
+        """The changes of a table that was added before are kept, like those of a view of the same name."""
+        self.builder.add_view(name, op.PassingView(schema, name), self._relations[name].node)
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Removes what was added inside if the block fails."""
+        with self.builder.undone_on_error(), shortened_on_error(self._relations, self._streams):
+            yield
 
     def build(self) -> Circuit:
         """The circuit of everything added so far."""
@@ -97,18 +112,18 @@ class Planner:
     def index(
         self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
     ) -> tuple[int, bool]:
-        """The stream indexed by ``keys``, and whether its rows must change workers for that."""
+        """The stream indexed by ``keys``, and whether its rows must be exchanged for that."""
         node = self.builder.add(op.Index(schema, keys, drop_null), (stream.node,))
-        return node, not is_spread_by(stream, keys)
+        return node, not is_partitioned_by(stream, keys)
 
     def arranged(
         self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
     ) -> int:
-        """The stream arranged by ``keys``; a keyed table is so already, by its primary key."""
+        """The stream arranged by ``keys``; a keyed table already is, by its primary key."""
         table = self.builder.operator(stream.node)
         ordinals = tuple(key.ordinal for key in keys if isinstance(key, Column))
         if isinstance(table, op.Table) and len(ordinals) == len(keys) and ordinals and ordinals == table.key:
             return stream.node
         index, exchange = self.index(stream, schema, keys, drop_null)
-        arrange = op.AppendArrange if self.builder.grows(index) else op.Arrange
+        arrange = op.AppendArrange if self.builder.is_insert_only(index) else op.Arrange
         return self.builder.add(arrange(schema), (index,), (exchange,))

@@ -10,24 +10,26 @@ The JSON of a plan leaves the function itself out; it is asked of the node in th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, YearMonthIntervalType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimeType, YearMonthIntervalType
 
+from penstock.circuit.undo import shortened_on_error
 from penstock.errors import UnsupportedQuery
 from penstock.expr.functions.python_udf import pyspark_can_run
-from penstock.expr.nodes import Call, Column
+from penstock.expr.nodes import Call, Column, Literal
 from penstock.expr.python_function import CALL, KINDS, PICKLED, PythonFunction
 from penstock.expr.types import type_from_json
 from penstock.sql.imported import Imported, ImportScope, column
-from penstock.sql.plan import Plan, Values
+from penstock.sql.plan import Field, Plan, Values
 from penstock.sql.refusals import place_of
 from penstock.sql.relational import projected, with_order
 from penstock.sql.tree import Node
 
-__all__ = ["check_kind", "functions_of", "import_eval_python", "one_function_each"]
+__all__ = ["FunctionNames", "check_kind", "functions_of", "import_eval_python"]
 
 
 def import_eval_python(scope: ImportScope, node: Node) -> Imported:
@@ -100,7 +102,7 @@ def check_kind(name: str, kind: int, place: str) -> None:
 def _check_type(data_type: DataType, kind: int, place: str) -> None:
     """Raises if values of a type cannot go into functions of a kind or come out of them."""
     reason = advice = ""
-    if isinstance(data_type, YearMonthIntervalType):
+    if isinstance(data_type, (TimeType, YearMonthIntervalType)):
         reason = "Spark cannot hand it to Python"
     elif isinstance(data_type, MapType) and kind == PICKLED:
         reason, advice = "without Arrow, Spark gives its entries in an order of its own", "Use useArrow=True"
@@ -119,26 +121,28 @@ def _check_type(data_type: DataType, kind: int, place: str) -> None:
 
 def functions_of(plan: Plan) -> Iterator[PythonFunction]:
     """The Python functions that a plan calls, as often as it calls them."""
-    yield from _found(plan)
+    rest: list[Any] = [plan]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, PythonFunction):
+            yield value
+        elif isinstance(value, tuple):
+            rest += reversed(value)
+        elif is_dataclass(value) and not isinstance(value, Values | Field | Literal):
+            rest += [getattr(value, item.name) for item in reversed(fields(value))]
 
 
-def _found(value: Any) -> Iterator[PythonFunction]:
-    if isinstance(value, PythonFunction):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _found(item)
-    elif is_dataclass(value) and not isinstance(value, Values):
-        for item in fields(value):
-            yield from _found(getattr(value, item.name))
+class FunctionNames:
+    """The Python functions of a pipeline's views by name. Raises where two views call different functions of
+    one name: stored state is told apart by names."""
 
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, PythonFunction]] = {}
 
-def one_function_each(plans: Iterable[tuple[str, Plan]]) -> None:
-    """Raises if two views call different functions of one name: stored state is told apart by names."""
-    known: dict[str, tuple[str, PythonFunction]] = {}
-    for view, plan in plans:
+    def add(self, view: str, plan: Plan) -> None:
+        """Adds the functions of one more view."""
         for function in functions_of(plan):
-            other, before = known.setdefault(function.name, (view, function))
+            other, before = self._known.setdefault(function.name, (view, function))
             if before != function:
                 where = f"and view {other}" if other != view else "twice"
                 raise UnsupportedQuery(
@@ -147,3 +151,9 @@ def one_function_each(plans: Iterable[tuple[str, Plan]]) -> None:
                     reason="the name means two different functions",
                     advice="Give each function of a pipeline a name of its own (a lambda has none: use def)",
                 )
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Forgets what was added inside if the block fails."""
+        with shortened_on_error(self._known):
+            yield

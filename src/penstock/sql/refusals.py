@@ -1,24 +1,35 @@
-"""Saying no: what a view may not hold, where it stands in the query, and what to write instead.
+"""Rejected constructs: what a view may not contain, its position in the query, and what to write instead.
 
-Two kinds of refusal. What is not repeatable (the clock, random numbers, the session's user) is looked for
-in the *analysed* plan, because the optimiser folds ``current_timestamp()`` into a literal as if it were a
-constant. What is merely not supported is met while the optimised plan is imported. Both name the
-construct and its place: the line and text of the query where Catalyst kept them, the SQL of the
-expression where it did not.
+There are two kinds. What is not repeatable (the clock, random numbers, the session's user) is searched for in
+the *analysed* plan, because the optimiser folds ``current_timestamp()`` into a literal as if it were a
+constant. What is merely not supported is found while the optimised plan is imported. Both name the construct
+and its position: the line and text of the query if Catalyst kept them, otherwise the SQL of the expression.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from penstock.errors import UnsupportedQuery
+from penstock.sql.jvm import QUERY_PLAN, spark_jvm
 from penstock.sql.tree import Node
 
-__all__ = ["check_repeatable", "place_of", "refuse_expression", "refuse_plan", "text_of", "text_of_order"]
+__all__ = [
+    "Found",
+    "check_repeatable",
+    "place_of",
+    "refuse_expression",
+    "refuse_plan",
+    "text_of",
+    "text_of_order",
+]
 
 _CLOCK_ADVICE = "Keep the time in a column of an input table and compare with that"
+_DATE_ADVICE = "Give the date, as in make_timestamp(day, time) or make_timestamp_ntz(day, time)"
 _RANDOM_ADVICE = "Draw the value outside and store it in a column of an input table"
 _SESSION_ADVICE = "Write the value into the query"
 
@@ -82,8 +93,8 @@ NOT_REPEATABLE: dict[str, tuple[str, str, str]] = {
 }
 
 _SPECIAL_TIMES = ("now", "today", "tomorrow", "yesterday")
-_CLASS = re.compile(r'"class":"[\w.$]*?(\w+)"')
-_SPECIAL_VALUE = re.compile(rf'"value":"\s*(?:{"|".join(_SPECIAL_TIMES)})', re.IGNORECASE)
+_SPECIAL_VALUE = re.compile(rf"\s*(?:{'|'.join(_SPECIAL_TIMES)})", re.IGNORECASE)
+_TO_TIMESTAMP = re.compile(r"as timestamp(?:_ntz)?\)$", re.IGNORECASE)
 _ORDER_BY = re.compile(r"ORDER\s+BY\s+(.*)", re.IGNORECASE | re.DOTALL)
 _SPECIAL_LITERAL = re.compile(
     rf"\b(?:date|timestamp(?:_ntz|_ltz)?)\s*'\s*({'|'.join(_SPECIAL_TIMES)})\b[^']*'", re.IGNORECASE
@@ -127,7 +138,7 @@ UNSUPPORTED_EXPRESSIONS: dict[str, tuple[str, str]] = {
 
 
 def refuse_plan(node: Node, view: str) -> UnsupportedQuery:
-    """The error for a plan node that nothing imports."""
+    """The error for a plan node that no importer handles."""
     kind = node.kind
     construct, advice = UNSUPPORTED_PLANS.get(kind, (f"the plan node {kind}", ""))
     return UnsupportedQuery(construct, place=place_of(node, view), reason="not supported yet", advice=advice)
@@ -161,37 +172,61 @@ def place_of(node: Node, view: str) -> str:
     return _place(node.twin(), view) or f"view {view}"
 
 
-def check_repeatable(analysed: Any, query: str | None, view: str) -> None:
-    """Raises if two computations of the query over the same tables could differ.
+@dataclass(frozen=True)
+class Found:
+    """The contents of a plan in the JVM, subqueries included: Java lists, and the class of each item."""
 
-    The JSON of the plan tells in one call whether there is anything to look for; only then is the plan
-    walked node by node over py4j to find the place.
-    """
-    text = analysed.toJSON()
-    kinds = set(_CLASS.findall(text))
-    if kinds & NOT_REPEATABLE.keys() or _SPECIAL_VALUE.search(text):
-        _refuse_not_repeatable(analysed, view)
+    plans: Any
+    plan_kinds: Sequence[str]
+    expressions: Any
+    expression_kinds: Sequence[str]
+
+    @classmethod
+    def of(cls, plan: Any) -> Found:
+        """Looks through a plan: a few calls over py4j, however large it is."""
+        jvm = spark_jvm()
+        plans, expressions = jvm.everything(plan)
+        return cls(plans, jvm.kinds(plans), expressions, jvm.kinds(expressions))
+
+    def plans_of(self, kind: str) -> Iterator[Any]:
+        """The plan nodes of a class."""
+        return (self.plans.get(i) for i, found in enumerate(self.plan_kinds) if found == kind)
+
+    def expressions_of(self, kind: str) -> Iterator[Any]:
+        """The expressions of a class."""
+        return (self.expressions.get(i) for i, found in enumerate(self.expression_kinds) if found == kind)
+
+
+def check_repeatable(analysed: Any, found: Found, query: str | None, view: str) -> None:
+    """Raises if two computations of the query over the same tables could differ. ``found`` is what the
+    analysed plan consists of."""
+    for kind in dict.fromkeys((*found.plan_kinds, *found.expression_kinds)):
+        if kind in NOT_REPEATABLE:
+            construct, reason, advice = NOT_REPEATABLE[kind]
+            twin = next(chain(found.plans_of(kind), found.expressions_of(kind)))
+            raise UnsupportedQuery(construct, place=_place(twin, view), reason=reason, advice=advice)
+    if "Cast" in found.expression_kinds and any(map(_SPECIAL_VALUE.match, _literals(found))):
+        for cast in filter(_is_special_time, found.expressions_of("Cast")):
+            raise _special_time(cast.sql(), _place(cast, view))
+    if "Cast" in found.expression_kinds and any(map(_TO_TIMESTAMP.search, _casts(found))):
+        for cast in filter(_takes_today, found.expressions_of("Cast")):
+            raise _special_time(cast.sql(), _place(cast, view), _DATE_ADVICE)
     special = _SPECIAL_LITERAL.search(query or "")
     if special is not None:
         raise _special_time(special.group(0), f"view {view}")
-    if not analysed.deterministic():
-        raise _not_deterministic(analysed, view)
+    if not spark_jvm().deep(QUERY_PLAN, "deterministic", analysed):
+        raise _not_deterministic(found, view)
 
 
-def _refuse_not_repeatable(analysed: Any, view: str) -> None:
-    for twin in _twins(analysed):
-        kind = twin.getClass().getSimpleName()
-        found = NOT_REPEATABLE.get(kind)
-        if found is not None:
-            construct, reason, advice = found
-            raise UnsupportedQuery(construct, place=_place(twin, view), reason=reason, advice=advice)
-        if kind == "Cast" and _is_special_time(twin):
-            raise _special_time(twin.sql(), _place(twin, view))
+def _literals(found: Found) -> list[str]:
+    """What the literals of a plan print."""
+    return spark_jvm().texts(found.expressions, "Literal", "\0")
 
 
-def _not_deterministic(analysed: Any, view: str) -> UnsupportedQuery:
+def _not_deterministic(found: Found, view: str) -> UnsupportedQuery:
     """The error naming the innermost expression that Spark itself calls non-deterministic."""
-    guilty = [twin for twin in _twins(analysed) if not _is_plan(twin) and not twin.deterministic()]
+    every = (found.expressions.get(i) for i in range(len(found.expression_kinds)))
+    guilty = [twin for twin in every if not twin.deterministic()]
     if not guilty:
         return UnsupportedQuery("this query", place=f"view {view}", reason="Spark calls it non-deterministic")
     innermost = guilty[-1]
@@ -203,7 +238,8 @@ def _not_deterministic(analysed: Any, view: str) -> UnsupportedQuery:
         return UnsupportedQuery(
             f"the Python function {innermost.name()}",
             place=_place(innermost, view),
-            reason="it is declared asNondeterministic(): a row that goes must give what it gave when it came",
+            reason="it is declared asNondeterministic(): for a deleted row it must return what it returned "
+            "when the row was inserted",
             advice="Let it depend on its arguments alone",
         )
     return UnsupportedQuery(
@@ -213,10 +249,21 @@ def _not_deterministic(analysed: Any, view: str) -> UnsupportedQuery:
     )
 
 
-def _special_time(text: str, place: str) -> UnsupportedQuery:
+def _casts(found: Found) -> list[str]:
+    """What the casts of a plan print."""
+    return spark_jvm().texts(found.expressions, "Cast", "\0")
+
+
+def _special_time(text: str, place: str, advice: str = _CLOCK_ADVICE) -> UnsupportedQuery:
     return UnsupportedQuery(
-        text, place=place, reason="its value changes although no input does", advice=_CLOCK_ADVICE
+        text, place=place, reason="its value changes although no input does", advice=advice
     )
+
+
+def _takes_today(cast: Any) -> bool:
+    """Whether a cast makes a timestamp of a time of day, with the current date."""
+    names = cast.child().dataType().typeName(), cast.dataType().typeName()
+    return bool(names[0].startswith("time(") and names[1].startswith("timestamp"))
 
 
 def _is_special_time(cast: Any) -> bool:
@@ -226,28 +273,6 @@ def _is_special_time(cast: Any) -> bool:
     ):
         return False
     return str(child.toString()).strip().lower().startswith(_SPECIAL_TIMES)
-
-
-def _twins(plan: Any) -> Iterator[Any]:
-    """Every plan node and expression of a JVM plan, subqueries included."""
-    yield plan
-    for expression in _items(plan.expressions()):
-        yield from _expression_twins(expression)
-    for child in _items(plan.children()):
-        yield from _twins(child)
-
-
-def _expression_twins(expression: Any) -> Iterator[Any]:
-    yield expression
-    for child in _items(expression.children()):
-        yield from _expression_twins(child)
-    if expression.getClass().getSimpleName() in ("ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"):
-        yield from _twins(expression.plan())
-
-
-def _items(sequence: Any) -> Iterator[Any]:
-    for i in range(sequence.size()):
-        yield sequence.apply(i)
 
 
 def _place(twin: Any, view: str) -> str:

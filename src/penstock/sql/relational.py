@@ -1,4 +1,4 @@
-"""Importers of the plan nodes that need no more than a few lines each."""
+"""Importers of the plan nodes that need only a few lines each."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ __all__ = [
 ]
 
 RELATION_KEY = "penstock.relation"
-"""Column metadata that says of which relation a column is: it survives the new ids of a self-join."""
+"""Column metadata that identifies a column's relation: it survives the new ids of a self-join."""
 
 _RANGE_LIMIT = 100_000
 
 
 def import_child(scope: ImportScope, node: Node) -> Imported:
-    """Nodes that say something about names or placement and nothing about rows."""
+    """Nodes that only affect names or placement, not rows."""
     return scope.plan(node.children[0])
 
 
@@ -121,10 +121,10 @@ def unaliased(node: Node) -> Node:
 def projected(
     child: Imported, exprs: tuple[Expr, ...], names: tuple[str, ...], ids: tuple[int, ...]
 ) -> Imported:
-    """``exprs`` over ``child``; the child itself where they are its columns as they stand.
+    """``exprs`` over ``child``; the child itself if they are exactly its columns.
 
-    Two projections become one where that computes nothing twice: Spark does so too, but not across the
-    sorts and expansions that are gone from the plan here.
+    Two projections become one if that computes nothing twice: Spark does so too, but not across the sorts and
+    expansions that have been removed from the plan here.
     """
     same = len(exprs) == len(child.plan.schema) and all(
         isinstance(expr, Column) and expr.ordinal == i for i, expr in enumerate(exprs)

@@ -8,22 +8,22 @@ table options, constraints other than the primary key) is refused by name and li
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql.types import (
     ArrayType,
-    CharType,
     MapType,
     NullType,
     StructField,
     StructType,
-    VarcharType,
     _parse_datatype_json_string,
 )
 
-from penstock.errors import SqlError
-from penstock.sql.schemas import check_columns, plain_type
+from penstock.errors import SqlError, choice_text
+from penstock.sql.column_list import ViewColumn, plain_columns, typed_columns, without_column_list
+from penstock.sql.schemas import check_columns, check_type
 from penstock.sql.session import PlanningSession
 from penstock.sql.split import Piece, split_script
 
@@ -32,7 +32,7 @@ __all__ = ["CreateTable", "CreateView", "Drop", "Statement", "parse_script"]
 
 @dataclass(frozen=True)
 class CreateTable:
-    """``CREATE TABLE``; key columns are NOT NULL. ``notes`` say where the table differs from its text."""
+    """``CREATE TABLE``; key columns are NOT NULL."""
 
     name: str
     schema: StructType
@@ -40,7 +40,6 @@ class CreateTable:
     properties: tuple[tuple[str, str], ...] = ()
     if_not_exists: bool = False
     comment: str = ""
-    notes: tuple[str, ...] = ()
     line: int = field(default=1, compare=False)
 
 
@@ -49,7 +48,8 @@ class CreateView:
     """``CREATE [MATERIALIZED | TEMPORARY] VIEW``; ``query`` is the text as written.
 
     ``keeps_rows`` is the property ``keepRows`` of a materialised view: without its rows it can be followed,
-    not read. ``query_line`` and ``query_column`` say where the query begins in the script.
+    not read. ``columns`` names the output. ``query_line`` and ``query_column`` say where the query begins in
+    the script.
     """
 
     name: str
@@ -57,7 +57,7 @@ class CreateView:
     materialized: bool
     keeps_rows: bool = True
     comment: str = ""
-    columns: tuple[str, ...] = ()
+    columns: tuple[ViewColumn, ...] = ()
     or_replace: bool = False
     if_not_exists: bool = False
     line: int = field(default=1, compare=False)
@@ -76,6 +76,9 @@ class Drop:
 
 
 Statement = CreateTable | CreateView | Drop
+
+TABLE_PROPERTIES = ("appendOnly", "keepChanges", "keepRows", "static")
+VIEW_PROPERTIES = ("keepRows",)
 
 _DROP_MATERIALIZED = re.compile(r"DROP\s+MATERIALIZED(?=\s+VIEW\b)", re.IGNORECASE)
 _REPLACE_MATERIALIZED = re.compile(r"CREATE\s+OR\s+REPLACE\s+MATERIALIZED\s+VIEW\b", re.IGNORECASE)
@@ -112,13 +115,14 @@ def _statement(planning: PlanningSession, piece: Piece) -> Statement:
     if _COMPOUND.match(piece.text):
         raise SqlError("compound statements (BEGIN … END) are not supported in a script")
     text, dropped = _DROP_MATERIALIZED.subn("DROP", piece.text, count=1)
-    padded = "\n" * (piece.line - 1) + " " * piece.column + (text if dropped else piece.text)
+    text, listed = without_column_list(text)
+    padded = "\n" * (piece.line - 1) + " " * piece.column + text
     plan = planning.parse(padded)
     kind = plan.getClass().getSimpleName()
     if kind == "CreateTable":
         return _create_table(plan, piece)
     if kind == "CreateMaterializedViewAsSelect":
-        return _create_materialized_view(plan, piece)
+        return _create_materialized_view(plan, typed_columns(planning, listed), piece)
     if kind == "CreateView":
         return _create_view(plan, _name(plan.child()), piece)
     if kind == "CreateViewCommand":
@@ -135,7 +139,7 @@ def _create_table(plan: Any, piece: Piece) -> CreateTable:
     spec = plan.tableSpec()
     _refuse_options(plan, spec)
     key = _primary_key(spec.constraints())
-    fields, notes = [], []
+    fields = []
     for column in _items(plan.columns()):
         name = column.name()
         for option, words in (("defaultValue", "DEFAULT"), ("generationExpression", "GENERATED ALWAYS AS")):
@@ -144,12 +148,9 @@ def _create_table(plan: Any, piece: Piece) -> CreateTable:
         if column.identityColumnSpec().isDefined():
             raise SqlError(f"column {name}: IDENTITY is not supported; push the value with the row")
         written = _parse_datatype_json_string(column.dataType().json())
-        if isinstance(written, (VarcharType, CharType)):
-            notes.append(f"column {name}: {_spelled(written)} is kept as STRING; length is not enforced")
-        if isinstance(written, NullType):
-            raise SqlError(f"column {name}: the type VOID is not supported")
+        check_type(written, name)
         metadata = {"comment": column.comment().get()} if column.comment().isDefined() else None
-        fields.append(StructField(name, plain_type(written, name), column.nullable(), metadata))
+        fields.append(StructField(name, written, column.nullable(), metadata))
     table = _name(plan.name())
     schema, key = _with_key(table, StructType(fields), key)
     comment = spec.comment()
@@ -157,16 +158,11 @@ def _create_table(plan: Any, piece: Piece) -> CreateTable:
         table,
         schema,
         key,
-        _properties(spec.properties()),
+        _checked(_properties(spec.properties()), TABLE_PROPERTIES, "table"),
         bool(plan.ignoreIfExists()),
         comment.get() if comment.isDefined() else "",
-        tuple(notes),
         piece.line,
     )
-
-
-def _spelled(data_type: VarcharType | CharType) -> str:
-    return data_type.simpleString().upper()
 
 
 def _refuse_options(plan: Any, spec: Any) -> None:
@@ -197,14 +193,14 @@ def _primary_key(constraints: Any) -> tuple[str, ...]:
 
 def _with_key(table: str, schema: StructType, key: tuple[str, ...]) -> tuple[StructType, tuple[str, ...]]:
     """The schema with its key columns NOT NULL, and the key in the spelling of the columns."""
-    check_columns(schema, f"table {table}")
+    check_columns(schema, f"table {table}", "give each its own name")
     by_name = {column.name.lower(): column for column in schema.fields}
     spelled: list[str] = []
     for name in key:
         column = by_name.get(name.lower())
         if column is None:
             raise SqlError(f"the PRIMARY KEY names {name}, which is not a column")
-        if isinstance(column.dataType, (ArrayType, MapType, StructType)):
+        if isinstance(column.dataType, (ArrayType, MapType, NullType, StructType)):
             raise SqlError(f"column {name}: {column.dataType.simpleString()} cannot be a key")
         if column.name in spelled:
             raise SqlError(f"the PRIMARY KEY names {name} twice")
@@ -213,13 +209,12 @@ def _with_key(table: str, schema: StructType, key: tuple[str, ...]) -> tuple[Str
     return schema, tuple(spelled)
 
 
-def _create_materialized_view(plan: Any, piece: Piece) -> CreateView:
-    if not plan.columns().isEmpty():
-        raise SqlError("a column list is not supported here; give the columns aliases in the query")
+def _create_materialized_view(plan: Any, columns: tuple[ViewColumn, ...], piece: Piece) -> CreateView:
     if not plan.partitioning().isEmpty():
         raise SqlError("PARTITIONED BY has no meaning for a view of a pipeline; leave it out")
     comment = plan.tableSpec().comment()
-    properties = {name.lower(): value.lower() for name, value in _properties(plan.tableSpec().properties())}
+    written = _checked(_properties(plan.tableSpec().properties()), VIEW_PROPERTIES, "materialised view")
+    properties = {name.lower(): value.lower() for name, value in written}
     return _located(
         piece,
         _name(plan.name()),
@@ -227,11 +222,13 @@ def _create_materialized_view(plan: Any, piece: Piece) -> CreateView:
         materialized=True,
         keeps_rows=properties.get("keeprows", "true") != "false",
         comment=comment.get() if comment.isDefined() else "",
+        columns=columns,
         if_not_exists=bool(plan.ifNotExists()),
     )
 
 
 def _create_view(plan: Any, name: str, piece: Piece) -> CreateView:
+    _checked(_properties(plan.properties()), (), "view that is not stored")
     comment = plan.comment()
     return _located(
         piece,
@@ -239,7 +236,7 @@ def _create_view(plan: Any, name: str, piece: Piece) -> CreateView:
         plan.originalText().get(),
         materialized=False,
         comment=comment.get() if comment.isDefined() else "",
-        columns=tuple(column._1() for column in _items(plan.userSpecifiedColumns())),
+        columns=plain_columns(plan.userSpecifiedColumns()),
         or_replace=bool(plan.replace()),
         if_not_exists=bool(plan.allowExisting()),
     )
@@ -275,12 +272,28 @@ def _name(identifier: Any) -> str:
     parts = list(_items(identifier.nameParts()))
     if len(parts) != 1:
         raise SqlError(f"{'.'.join(parts)}: a pipeline has one schema; use a name without dots")
+    if not str(parts[0]).strip():
+        raise SqlError("the name is empty")
     return str(parts[0])
 
 
 def _properties(mapping: Any) -> tuple[tuple[str, str], ...]:
     pairs = (pair for pair in _items(mapping.toSeq()))
     return tuple(sorted((str(pair._1()), str(pair._2())) for pair in pairs))
+
+
+def _checked(
+    properties: tuple[tuple[str, str], ...], known: Sequence[str], owner: str
+) -> tuple[tuple[str, str], ...]:
+    """The properties, all of which must be ``known`` (in any case) and true or false: one that is misspelt
+    would otherwise be ignored."""
+    for name, value in properties:
+        if name.lower() not in map(str.lower, known):
+            some = choice_text(name, known) if known else "it has none"
+            raise SqlError(f"TBLPROPERTIES: a {owner} has no property '{name}'; {some}")
+        if value.lower() not in ("true", "false"):
+            raise SqlError(f"TBLPROPERTIES: '{name}' is 'true' or 'false', not '{value}'")
+    return properties
 
 
 def _items(sequence: Any) -> list[Any]:

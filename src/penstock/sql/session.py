@@ -5,54 +5,33 @@ user's catalogue is neither touched nor shadowed. Every table and stored view of
 as a relation the optimiser knows nothing about (a ``LogicalRDD``: an empty ``LocalRelation`` would be
 folded away, and every view with it). Optimiser rules that suit one batch are off.
 
-The settings that change what a query *means* (time zone, ANSI mode, …) are taken from the user's session
-once and kept with the catalogue: a pipeline opened in another time zone goes on as it began.
+The settings that decide what a query means and whether Spark accepts it are taken from the user's session and
+kept with the catalogue (:mod:`penstock.sql.settings`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType, YearMonthIntervalType
 
-from penstock.errors import EnvironmentProblem, SqlError
+from penstock.errors import EnvironmentProblem, SqlError, choice_text
+from penstock.sql.jvm import DATASET, PARSER, SESSION, overflowed_stack, spark_jvm
 from penstock.sql.relational import RELATION_KEY
+from penstock.sql.settings import FIXED_MEANING, PYTHON_MEANING, switched_on, taken
+from penstock.sql.text_lengths import seen_by_queries
 
-__all__ = ["FIXED_MEANING", "MEANING", "PYTHON_MEANING", "PlanningSession", "Tables", "active_session_kept"]
-
-MEANING = (
-    "spark.sql.ansi.enabled",
-    "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.session.timeZone",
-    "spark.sql.timestampType",
-)
-"""Settings that decide what a query means, taken from the user's session when a pipeline is made."""
-
-FIXED_MEANING = {
-    "spark.sql.caseSensitive": "false",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
-    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
-}
-"""Settings that decide what a query means and have one value here: Spark's default."""
-
-PYTHON_MEANING = {
-    "spark.sql.execution.pandas.convertToArrowArraySafely": "false",
-    "spark.sql.execution.pyspark.binaryAsBytes": "true",
-    "spark.sql.execution.pythonUDF.pandas.intToDecimalCoercionEnabled": "false",
-    "spark.sql.execution.pythonUDF.pandas.preferIntExtensionDtype": "false",
-    "spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": "true",
-    "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled": "false",
-}
-"""Settings that decide how values go into Python functions and come out, and Spark's defaults of them."""
+__all__ = ["PlanningSession", "Tables", "active_session_kept"]
 
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
 _EXCLUDED_RULES = (
@@ -72,8 +51,9 @@ _PLANNING = {
     "spark.sql.cbo.enabled": "false",
     "spark.sql.crossJoin.enabled": "true",
     "spark.sql.optimizer.excludedRules": ",".join(_EXCLUDED_RULES),
-    # Above this many items IN becomes InSet, whose items the JSON of a plan leaves out.
-    "spark.sql.optimizer.inSetConversionThreshold": str(2**31 - 1),
+    # Above this many items IN becomes InSet, whose items are asked for by themselves, as one text. The JSON
+    # of a plan takes time in proportion to the square of the length of a list.
+    "spark.sql.optimizer.inSetConversionThreshold": "400",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
 }
 _CONTEXT_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -90,8 +70,7 @@ class Tables:
         """The DataFrame of a table or view of the pipeline."""
         known = self._names.get(name.lower())
         if known is None:
-            have = ", ".join(self._names.values()) or "none"
-            raise SqlError(f"there is no table or view {name} in this pipeline (there is: {have})")
+            raise SqlError(_unknown_relation(name, self._names.values()))
         return self._session.table(quoted(known))
 
     def __getattr__(self, name: str) -> DataFrame:
@@ -111,20 +90,36 @@ class PlanningSession:
             )
         self._user = spark
         self.spark = spark.newSession()
-        taken = settings or {key: str(spark.conf.get(key)) for key in MEANING}
-        self.settings = {**taken, **FIXED_MEANING}
+        self.settings = {**(settings or taken(spark)), **FIXED_MEANING}
         for key, value in {**_PLANNING, **self.settings}.items():
             self.spark.conf.set(key, value)
         self.relations: dict[str, StructType] = {}
         self.keys: dict[str, tuple[int, ...]] = {}
         self._names: dict[str, str] = {}
+        self._noted: list[list[str]] = []  # see noting_changes: of the blocks that are open
         self.functions: dict[str, Any] = {}  # Python functions that queries may call, by name in lower case
+        self.follow_switches()
+
+    def follow_switches(self) -> None:
+        """Turns on what the user's session has turned on: a query that is accepted there is accepted here."""
+        new = switched_on(self._user)
+        for key, value in new.items():
+            self.spark.conf.set(key, value)
+        self.settings |= new
 
     @cached_property
     def python_conf(self) -> tuple[tuple[str, str], ...]:
         """The settings about Python functions that are not as Spark has them by default."""
         found = {key: str(self.spark.conf.get(key, usual)) for key, usual in PYTHON_MEANING.items()}
         return tuple((key, value) for key, value in found.items() if value != PYTHON_MEANING[key])
+
+    @cached_property
+    def _no_rows(self) -> Any:
+        """An RDD in the JVM without rows. Spark wraps it for every relation anew, so no two relations look
+        alike to the optimiser."""
+        jvm: Any = self.spark._jvm
+        rows = self.spark.sparkContext.emptyRDD()._to_java_object_rdd()
+        return jvm.SerDeUtil.toJavaArray(rows).rdd()
 
     @property
     def ansi(self) -> bool:
@@ -152,6 +147,11 @@ class PlanningSession:
         return self._names[name.lower()]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The tables and views that queries can read, as they were declared."""
+        return tuple(self._names.values())
+
+    @property
     def tables(self) -> Tables:
         """What a DataFrame function gets as its argument."""
         return Tables(self.spark, dict(self._names))
@@ -159,32 +159,59 @@ class PlanningSession:
     def add_relation(self, name: str, schema: StructType, key: tuple[str, ...] = ()) -> None:
         """Registers a table or a stored view: rows will come from outside the plan. ``key`` is the primary
         key, if there is one."""
+        seen = seen_by_queries(self.spark, schema)
         marked = StructType(
             [
-                StructField(field.name, field.dataType, field.nullable, {RELATION_KEY: name})
-                for field in schema.fields
+                StructField(
+                    field.name, field.dataType, field.nullable, {**field.metadata, RELATION_KEY: name}
+                )
+                for field in seen.fields
             ]
         )
+        self._note(name)
         with self.active():
-            frame = self.spark.createDataFrame(self.spark.sparkContext.emptyRDD(), marked)
+            frame = self.spark._jsparkSession.applySchemaToPythonRDD(self._no_rows, marked.json())
             frame.createOrReplaceTempView(quoted(name))
-        self.relations[name] = schema
+        self.relations[name] = seen
         if key:
             self.keys[name] = tuple(schema.fieldNames().index(column) for column in key)
-        self._names[name.lower()] = name
 
     def add_view(self, name: str, frame: DataFrame) -> None:
-        """Registers a view that is not stored: Spark puts its query wherever it is used."""
+        """Registers a view that is not stored: Spark inlines its query wherever it is used."""
+        self._note(name)
         with self.active():
-            frame.createOrReplaceTempView(quoted(name))
+            spark_jvm().deep(DATASET, "createOrReplaceTempView", frame._jdf, quoted(name))
+
+    def _note(self, name: str) -> None:
+        """To be called before a name is registered, so that after an interrupt it is known what may be
+        registered."""
         self._names[name.lower()] = name
+        self._changing(name)
+
+    def _changing(self, name: str) -> None:
+        for changed in self._noted[-1:]:
+            changed.append(name.lower())
 
     def remove(self, name: str) -> None:
-        """Forgets a relation or view."""
-        self.spark.catalog.dropTempView(name)
-        self.relations.pop(name, None)
-        self.keys.pop(name, None)
-        self._names.pop(name.lower(), None)
+        """Forgets a relation or view, if there is one of this name in any case."""
+        declared = self._names.pop(name.lower(), None)
+        if declared is not None:
+            self._changing(name)
+            self.spark.catalog.dropTempView(declared)
+            self.relations.pop(declared, None)
+            self.keys.pop(declared, None)
+
+    @contextmanager
+    def noting_changes(self) -> Iterator[list[str]]:
+        """Yields a list of what is registered or removed inside: names in lower case."""
+        changed: list[str] = []
+        self._noted.append(changed)
+        try:
+            yield changed
+        finally:
+            self._noted.pop()
+            for outer in self._noted[-1:]:
+                outer += changed
 
     def clear(self) -> None:
         """Forgets all relations and views."""
@@ -194,7 +221,8 @@ class PlanningSession:
     def parse(self, text: str) -> Any:
         """Spark's parsed, unresolved plan of one statement."""
         with self.active(), translated_errors():
-            return self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+            parser = self.spark._jsparkSession.sessionState().sqlParser()
+            return spark_jvm().deep(PARSER, "parsePlan", parser, text)
 
     def query(self, text: str) -> DataFrame:
         """The DataFrame of a query; refuses commands, which Spark would run at once."""
@@ -203,8 +231,8 @@ class PlanningSession:
         commands = ("Command", "ParsedStatement", "CompoundPlanStatement")
         if any(is_instance_of(gateway, plan, _LOGICAL + name) for name in commands):
             raise SqlError(f"this is not a query: {' '.join(text.split())[:60]}")
-        with self.active(), translated_errors():
-            return self.spark.sql(text)
+        with self.active(), translated_errors(self.names):
+            return DataFrame(spark_jvm().deep(SESSION, "sql", self.spark._jsparkSession, text), self.spark)
 
     def local_rows(self, relation: Any) -> tuple[StructType, tuple[tuple[Any, ...], ...]]:
         """Schema and rows (as Arrow's Python values, nested ones as tuples) of a ``LocalRelation``."""
@@ -229,9 +257,14 @@ class PlanningSession:
             ]
             return schema, tuple(zip(*values, strict=True))
 
-    def active(self) -> AbstractContextManager[None]:
-        """Inside, the planning session may make itself Spark's active one; afterwards the user's is again."""
-        return active_session_kept(self._user)
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Inside, the planning session is Spark's active one, whose settings the parser goes by; afterwards
+        the user's is again."""
+        jvm: Any = self.spark._jvm
+        with active_session_kept(self._user):
+            jvm.SparkSession.setActiveSession(self.spark._jsparkSession)
+            yield
 
 
 @contextmanager
@@ -248,8 +281,9 @@ def active_session_kept(spark: SparkSession) -> Iterator[None]:
 
 
 @contextmanager
-def translated_errors() -> Iterator[None]:
-    """Spark's complaints about a query as SqlError, without the JSON that PySpark logs for each."""
+def translated_errors(relations: Iterable[str] | None = None) -> Iterator[None]:
+    """Spark's complaints about a query as SqlError, without the JSON that PySpark logs for each. A table that
+    is not among ``relations`` is reported with those, instead of Spark's search path."""
     # Of PySpark's own class: where a plain logger has the name, PySpark's next report raises TypeError.
     loggers = [PySparkLogger.getLogger(name) for name in _CONTEXT_LOGGERS]
     before = [logger.disabled for logger in loggers]
@@ -257,7 +291,15 @@ def translated_errors() -> Iterator[None]:
         logger.disabled = True
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
+        if overflowed_stack(error):
+            raise SqlError(
+                "the query is nested too deeply for Spark (StackOverflowError); split it into several views"
+            ) from None
+        if isinstance(error, Py4JJavaError):
+            raise
+        if relations is not None and error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+            raise SqlError(_unknown_in_query(error, relations)) from None
         raise SqlError(_message(error)) from None
     finally:
         for logger, disabled in zip(loggers, before, strict=True):
@@ -278,10 +320,27 @@ def _frozen(value: Any) -> Any:
     return value
 
 
+def _unknown_in_query(error: PySparkException, relations: Iterable[str]) -> str:
+    """The message for a table of a query that the pipeline does not have, with its place."""
+    name = (error.getMessageParameters() or {}).get("relationName", "").replace("`", "")
+    place = re.search(r"line \d+ pos \d+", str(error))
+    return _unknown_relation(name, relations) + (f" ({place.group()})" if place else "")
+
+
+def _unknown_relation(name: str, relations: Iterable[str]) -> str:
+    advice = ". A pipeline sees only its own tables: declare it and push its rows" if "." in name else ""
+    return f"there is no table or view {name} in this pipeline; {choice_text(name, relations)}{advice}"
+
+
 def _message(error: PySparkException) -> str:
     """Spark's message without the plan or the text it repeats below."""
     text = str(error).strip()
     return re.split(r"\n\s*== SQL|;\n'", text)[0].strip()
+
+
+def quoted_if_needed(name: str) -> str:
+    """A name as one would write it in SQL."""
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else quoted(name)
 
 
 def quoted(name: str) -> str:

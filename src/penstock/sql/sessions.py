@@ -1,12 +1,11 @@
 """Importing GROUP BY ``session_window(…)``.
 
-Catalyst's logical plan groups by a struct of each row's own start and end, and says only in the metadata of
-that column that it means sessions; Spark puts together those that touch when it runs the plan. Here the rows
-go through :class:`~penstock.sql.plan.Sessions` first, which gives each the start of its session. The rows are
-then grouped by that start, the session's end is the largest end among them, and the struct is put together
-again above the aggregate. The metadata stays with the column wherever a query takes it, and so does its
-meaning: grouping by the ``session_window`` of a subquery or a view puts sessions together once more, as in
-Spark.
+Catalyst's logical plan groups by a struct of each row's own start and end, and marks it as a session window
+only in the metadata of that column; Spark merges those that touch when it runs the plan. Here the rows first
+go through :class:`~penstock.sql.plan.Sessions`, which assigns each the start of its session. The rows are
+then grouped by that start, the session's end is the largest end among them, and the struct is rebuilt above
+the aggregate. The metadata stays on the column through subqueries and views, and so does its meaning:
+grouping by the ``session_window`` of a subquery or a view merges sessions once more, as in Spark.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from penstock.sql.tree import Node
 __all__ = ["SESSION_KEY", "Session", "has_sessions", "session_grouping", "sessions_below"]
 
 SESSION_KEY = "spark.sessionWindow"
-"""Spark's mark, in a column's metadata, of a column that means sessions when it is grouped by."""
+"""Spark's metadata key for a column that groups rows into sessions."""
 
 _AS_THEY_ARE = "Group by struct(w.start, w.end) to take windows w as they are"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
@@ -43,8 +42,8 @@ def has_sessions(plan: Plan) -> bool:
 
 
 def session_grouping(scope: ImportScope, node: Node, source: OriginalAggregate) -> Node | None:
-    """The grouping column of an Aggregate that means sessions, if there is one. Raises where Spark itself has
-    no answer that rows could be compared with."""
+    """The grouping column of an Aggregate that is a session window, if there is one. Raises where Spark
+    itself has no deterministic answer to compare with."""
     found = [item for item in source.groupings if _means_sessions(item)]
     if not found:
         return None
@@ -63,7 +62,7 @@ def session_grouping(scope: ImportScope, node: Node, source: OriginalAggregate) 
 
 
 def _means_sessions(item: Node) -> bool:
-    """The JSON leaves out metadata, so the column itself is asked, if it may be one."""
+    """The JSON leaves out metadata, so the column in the JVM is asked, if it may be one."""
     kind = item.fields.get("dataType")
     if item.kind != "AttributeReference" or not isinstance(kind, dict) or kind["type"] != "struct":
         return False
@@ -81,8 +80,8 @@ class Session:
     end: Expr
 
     def check(self, scope: ImportScope, call: Node) -> None:
-        """Raises if an aggregate function looks at the window: it would get each row's own. PIVOT expects a
-        single row for each of its columns, and takes any where sessions were put together."""
+        """Raises if an aggregate function reads the window: it would get each row's own. PIVOT expects a
+        single row for each of its columns, and would take any of the merged sessions."""
         if call.children[0].kind == "PivotFirst":
             reason = "of the sessions that become one it takes any"
             advice = "Use sum(…) FILTER (WHERE …) for each column"
@@ -126,7 +125,8 @@ def sessions_below(scope: ImportScope, child: Imported, window: Node, others: li
 
 
 def _unpacked(child: Imported, window: int) -> tuple[Imported, Expr, Expr]:
-    """The child without the window, where it has just been made, and its start and end over what is left."""
+    """The child without the window, if it was computed just below, and its start and end over what is
+    left."""
     place = child.ids.index(window)
     plan = child.plan
     ids = [id_ if id_ != window else -1 for id_ in child.ids]
@@ -154,7 +154,7 @@ def _unpacked(child: Imported, window: int) -> tuple[Imported, Expr, Expr]:
 
 
 def _plain(expr: Expr) -> Expr:
-    """A moment without the conversions to a number and back that Spark wraps it in."""
+    """A timestamp without the conversions to a number and back that Spark wraps it in."""
     inner = expr
     for _ in range(2):
         if not isinstance(inner, Call) or inner.function != "PreciseTimestampConversion":

@@ -12,8 +12,9 @@ import re
 from dataclasses import dataclass
 
 from penstock.errors import SqlError
+from penstock.expr.depth import DEEPEST
 
-__all__ = ["Piece", "split_script"]
+__all__ = ["Piece", "closing_parenthesis", "skip_blanks", "split_script"]
 
 _TOKEN = re.compile(
     r"""
@@ -24,6 +25,7 @@ _TOKEN = re.compile(
     | (?P<comment>/\*)
     | (?P<dollar>\$\$.*?\$\$)
     | (?P<end>;)
+    | (?P<parenthesis>[()])
     | (?P<open>['"`])
     """,
     re.VERBOSE | re.DOTALL,
@@ -42,9 +44,12 @@ class Piece:
 
 
 def split_script(script: str) -> tuple[Piece, ...]:
-    """The statements of ``script``; a string, identifier or comment left open is a SqlError."""
+    """The statements of ``script``; a string, identifier or comment left open is a SqlError.
+
+    So are parentheses nested so deep that Spark's parser, whose time grows with the square of the depth,
+    would read for minutes what is refused afterwards."""
     pieces: list[Piece] = []
-    start = at = 0
+    start = at = depth = 0
     while token := _TOKEN.search(script, at):
         at = token.end()
         if token.lastgroup == "comment":
@@ -55,8 +60,29 @@ def split_script(script: str) -> tuple[Piece, ...]:
             )
         elif token.lastgroup == "end":
             pieces += _piece(script, start, token.start())
-            start = at
+            start, depth = at, 0
+        elif token.lastgroup == "parenthesis":
+            depth += 1 if token.group() == "(" else -1
+            if depth > DEEPEST:
+                raise SqlError(
+                    f"line {line_of(script, token.start())}: parentheses are nested more than {DEEPEST} "
+                    "levels deep; split the query into several views"
+                )
     return tuple(pieces + _piece(script, start, len(script)))
+
+
+def closing_parenthesis(text: str, start: int) -> int:
+    """The place behind the parenthesis that closes the one at ``start``; a SqlError if none does."""
+    depth, at = 0, start
+    while token := _TOKEN.search(text, at):
+        at = token.end()
+        if token.lastgroup == "comment":
+            at = _comment_end(text, token.start())
+        elif token.lastgroup == "parenthesis":
+            depth += 1 if token.group() == "(" else -1
+            if depth == 0:
+                return at
+    raise SqlError("the parenthesis of the column list is not closed")
 
 
 def line_of(text: str, index: int) -> int:
@@ -66,14 +92,15 @@ def line_of(text: str, index: int) -> int:
 
 def _piece(script: str, start: int, end: int) -> list[Piece]:
     """The statement between two semicolons, or nothing if there are only blanks and comments."""
-    begin = _skip_blanks(script, start, end)
+    begin = skip_blanks(script, start, end)
     if begin >= end:
         return []
     column = begin - (script.rfind("\n", 0, begin) + 1)
     return [Piece(script[begin:end].rstrip(), line_of(script, begin), column)]
 
 
-def _skip_blanks(script: str, at: int, end: int) -> int:
+def skip_blanks(script: str, at: int, end: int) -> int:
+    """The place of the first character from ``at`` on that is neither blank nor in a comment, or ``end``."""
     while at < end:
         if script[at].isspace():
             at += 1

@@ -19,7 +19,7 @@ from typing import Any
 from pyspark.sql.types import BooleanType, IntegerType, LongType
 
 from penstock.expr.evaluate import may_raise
-from penstock.expr.nodes import Call, Column, Expr, Literal
+from penstock.expr.nodes import Call, Expr, Literal, columns_read
 from penstock.sql.imported import Imported, ImportScope, column, columns_of, conjunction, conjuncts
 from penstock.sql.joining import filtered, joined
 from penstock.sql.plan import Aggregate, AggregateCall, Field, Plan, Project, SingleRow, Values
@@ -59,7 +59,14 @@ def lifted(node: Node) -> Node:
 
 def _lifted_aggregate(node: Node) -> Node:
     """An aggregate; one that computes with a subquery's value beside its functions, as in
-    ``count(*) + (SELECT …)``, becomes a projection over one that does not."""
+    ``count(*) + (SELECT …)``, becomes a projection over one that does not. A subquery in GROUP BY is a
+    column of the aggregate's input."""
+    groupings = node.expressions("groupingExpressions")
+    grouped = _plans(groupings)
+    if grouped:
+        fields = {**node.fields, "groupingExpressions": [item.rewrite(_column) for item in groupings]}
+        below = _joining(node.children[0], grouped)
+        return _lifted_aggregate(replace(node, fields=fields, children=(below,)))
     outputs = node.expressions("aggregateExpressions")
     calls: dict[int, Node] = {}
     above = [output.rewrite(lambda part: _call_column(part, calls)) for output in outputs]
@@ -70,7 +77,7 @@ def _lifted_aggregate(node: Node) -> Node:
             return node
         fields = {**node.fields, "aggregateExpressions": [output.rewrite(_column) for output in outputs]}
         return replace(node, fields=fields, children=(_joining(node.children[0], inside),))
-    keys = [item for item in node.expressions("groupingExpressions") if item.kind == "AttributeReference"]
+    keys = [item for item in groupings if item.kind == "AttributeReference"]
     fields = {**node.fields, "aggregateExpressions": [*keys, *calls.values()]}
     aggregate = _lifted_aggregate(replace(node, fields=fields))
     project = {"projectList": [output.rewrite(_column) for output in above]}
@@ -200,7 +207,7 @@ def import_filtered(scope: ImportScope, node: Node) -> Imported:
     stages: list[list[Expr]] = [[] for _ in range(len(ids) + 1)]
     last = 0
     for part in conjuncts(predicate):
-        stage = max((i - len(child.ids) + 1 for i in _ordinals(part)), default=0)
+        stage = max((i - len(child.ids) + 1 for i in columns_read(part)), default=0)
         stage = max(stage, last if may_raise(part) else 0)
         stages[stage].append(part)
         last = max(last, stage)
@@ -209,14 +216,6 @@ def import_filtered(scope: ImportScope, node: Node) -> Imported:
     for subquery, conditions in zip(subqueries, stages[1:], strict=True):
         plan = joined(plan, subquery, "inner", conditions)
     return _without(replace(child, plan=plan, ids=(*child.ids, *ids)), ids)
-
-
-def _ordinals(expr: Expr) -> Iterator[int]:
-    if isinstance(expr, Column):
-        yield expr.ordinal
-    elif isinstance(expr, Call):
-        for arg in expr.args:
-            yield from _ordinals(arg)
 
 
 def _without(imported: Imported, ids: Sequence[int]) -> Imported:

@@ -1,22 +1,25 @@
-"""Catalyst trees as Python sees them: the JSON of ``TreeNode.toJSON``, each node beside its JVM twin.
+"""Catalyst trees in Python: the JSON of ``TreeNode.toJSON``, each node paired with its JVM node.
 
-``toJSON`` lists a tree's nodes in preorder, and an expression inside a plan node is such a list again.
-The JSON holds structure, names and ids and costs one call over py4j however large the plan is; but it
-leaves out what it cannot spell: evaluation modes and some literals (which :mod:`penstock.expr.live` fills
-in), column metadata, rows of a ``LocalRelation``, positions in the query text. Those are asked of the *twin*,
-the node in the JVM, which is reached by the path of child numbers when it is wanted, so that a plan without
-surprises costs few calls.
+``toJSON`` lists a tree's nodes in preorder, and an expression inside a plan node is such a list again. The
+JSON holds structure, names and ids and costs one call over py4j however large the plan is; but it leaves out
+what it cannot represent: evaluation modes and some literals (which :mod:`penstock.expr.live` fills in),
+column metadata, rows of a ``LocalRelation``, positions in the query text. Those are read from the *twin*, the
+node in the JVM. When the first twin of a tree is needed, all its nodes are listed there, in preorder too, so
+an ordinary plan costs few calls, and a deep one does not cost a path to each of its nodes.
+
+Trees can be as deep as a query has terms, so nothing here is recursive.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from penstock.expr.live import completed
+from penstock.sql.jvm import spark_jvm
 
 __all__ = ["Node", "read_plan", "read_tree"]
 
@@ -67,19 +70,36 @@ class Node:
         """The id by which other expressions refer to this attribute or alias."""
         return int(self.fields["exprId"]["id"])
 
+    @property
+    def depth(self) -> int:
+        """How many nodes are nested in each other at most, those of a plan's deepest expression included."""
+        return _depth([node.fields for node in self.walk()])
+
     def walk(self) -> Iterator[Node]:
         """This node and all below it, in preorder."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        rest = [self]
+        while rest:
+            node = rest.pop()
+            yield node
+            rest += reversed(node.children)
 
     def rewrite(self, rule: Callable[[Node], Node | None]) -> Node:
         """The tree with every node for which ``rule`` gives another one replaced, from the top down."""
-        other = rule(self)
-        if other is not None:
-            return other
-        children = tuple(child.rewrite(rule) for child in self.children)
-        return self if children == self.children else replace(self, children=children)
+        done: list[Node] = []
+        rest: list[tuple[Node, bool]] = [(self, False)]
+        while rest:
+            node, entered = rest.pop()
+            if entered:
+                count = len(node.children)
+                children = tuple(done[len(done) - count :])
+                del done[len(done) - count :]
+                done.append(node if children == node.children else replace(node, children=children))
+            elif (other := rule(node)) is not None:
+                done.append(other)
+            else:
+                rest.append((node, True))
+                rest += [(child, False) for child in reversed(node.children)]
+        return done[0]
 
     def flatten(self) -> list[dict[str, Any]]:
         """The preorder JSON again, completed with what ``toJSON`` left out."""
@@ -93,20 +113,45 @@ class Node:
 
 def read_plan(plan: Any) -> Node:
     """The tree of a Catalyst logical plan."""
-    return read_tree(json.loads(plan.toJSON()), lambda: plan)
+    return read_tree(json.loads(spark_jvm().to_json(plan)), lambda: plan)
 
 
 def read_tree(items: list[dict[str, Any]], twin: Twin) -> Node:
-    """The tree of one preorder list."""
-    return _read(iter(items), twin)
+    """The tree of one preorder list; ``twin`` gives the node in the JVM that the first item is of."""
+    twins = cache(lambda: spark_jvm().preorder(twin()))
+    done: list[Node] = []  # what comes later in the list, the next one last
+    for place in range(len(items) - 1, -1, -1):
+        fields = items[place]
+        children = tuple(done.pop() for _ in range(fields["num-children"]))
+        kind = fields["class"].rpartition(".")[2]
+        done.append(
+            Node(kind, fields, children, cache(lambda place=place: twins().get(place)) if place else twin)
+        )
+    return done[0]
 
 
-def _read(items: Iterator[dict[str, Any]], twin: Twin) -> Node:
-    fields = next(items)
-    children = tuple(
-        _read(items, cache(lambda i=i: twin().children().apply(i))) for i in range(fields["num-children"])
-    )
-    return Node(fields["class"].rpartition(".")[2], fields, children, twin)
+def _depth(items: Sequence[Mapping[str, Any]]) -> int:
+    deepest = inside = 0
+    left: list[int] = []  # of the nodes around the current one: how many children are still to come
+    for fields in items:
+        inside = max([inside, *(_depth(part) for value in fields.values() for part in _trees(value))])
+        left.append(fields["num-children"])
+        deepest = max(deepest, len(left))
+        while left and not left[-1]:
+            left.pop()
+            if left:
+                left[-1] -= 1
+    return deepest + inside
+
+
+def _trees(value: Any) -> Iterator[Sequence[Mapping[str, Any]]]:
+    """The preorder lists in a field."""
+    if isinstance(value, list) and value:
+        if isinstance(value[0], dict) and "num-children" in value[0]:
+            yield value
+        else:
+            for item in value:
+                yield from _trees(item)
 
 
 def _sequence(items: Sequence[Node | list[dict[str, Any]]], twin: Twin) -> tuple[Node, ...]:

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import re
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from penstock.errors import SqlError, UnsupportedQuery
+from penstock.sql.column_list import ViewColumn, described, without_types
 from penstock.sql.explain import order_text, plan_tree
 from penstock.sql.importer import Importer, import_plan
+from penstock.sql.jvm import QUERY_EXECUTION, QUERY_PLAN, spark_jvm
+from penstock.sql.notes import Note
 from penstock.sql.plan import Plan, SortKey
-from penstock.sql.refusals import check_repeatable
-from penstock.sql.schemas import check_columns, plain_type
-from penstock.sql.session import PlanningSession, Tables, translated_errors
+from penstock.sql.refusals import Found, check_repeatable
+from penstock.sql.schemas import check_columns, check_type
+from penstock.sql.session import PlanningSession, Tables, quoted_if_needed, translated_errors
+from penstock.sql.text_lengths import length_metadata
 from penstock.sql.tree import read_plan
 
-__all__ = ["DataFrameFunction", "Query", "ViewDefinition", "import_view", "view_frame"]
+__all__ = [
+    "DataFrameFunction",
+    "PendingView",
+    "Query",
+    "ViewDefinition",
+    "import_again",
+    "import_view",
+    "query_of",
+    "view_frame",
+]
 
 DataFrameFunction = Callable[[Tables], DataFrame]
 Query = str | DataFrameFunction
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,7 @@ class ViewDefinition:
     stored and is declared again on every start. ``keeps_rows``: whether a stored view can be read, or only
     its changes. ``columns`` renames the output (``CREATE VIEW v (a, b)``). ``uses`` names the tables and
     views the query reads, through views that are not stored as well, and ``functions`` the declared Python
-    functions it calls.
+    functions it calls. ``notes`` say where the query leaves its answer open and what is answered.
     """
 
     name: str
@@ -45,17 +58,51 @@ class ViewDefinition:
     materialized: bool
     query: str | None
     uses: tuple[str, ...]
-    columns: tuple[str, ...] = ()
+    columns: tuple[ViewColumn, ...] = ()
     comment: str = ""
     function: DataFrameFunction | None = field(default=None, compare=False, repr=False)
     functions: tuple[str, ...] = ()
     keeps_rows: bool = True
+    notes: tuple[Note, ...] = field(default=(), compare=False)
+
+    @property
+    def plan_text(self) -> str:
+        """The plan and the order, for people."""
+        order = f"\nORDER BY {order_text(self.order_by)}" if self.order_by else ""
+        return plan_tree(self.plan) + order
 
     @property
     def fingerprint(self) -> str:
         """Equal for equal plans over equal types; state on disk belongs to a plan."""
         text = f"{plan_tree(self.plan, types=True)}\norder {order_text(self.order_by)}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class PendingView:
+    """A stored view that is not planned yet, because something its query needs is not declared: the DataFrame
+    function that makes it, a Python function that it calls, or another pending view that it reads.
+
+    ``fingerprint`` is that of the plan which the state on disk belongs to, and ``plan_text`` that plan as
+    text (only for views made by a DataFrame function: the others have their query). ``declared`` says that
+    this program asked for the view. ``problem`` says why a view whose needs are all met could not take up
+    its state: it is planned differently now.
+    """
+
+    name: str
+    schema: StructType
+    materialized: bool
+    query: str | None
+    uses: tuple[str, ...]
+    fingerprint: str
+    columns: tuple[ViewColumn, ...] = ()
+    comment: str = ""
+    functions: tuple[str, ...] = ()
+    keeps_rows: bool = True
+    plan_text: str = ""
+    function: DataFrameFunction | None = field(default=None, compare=False, repr=False)
+    declared: bool = field(default=False, compare=False)
+    problem: str = field(default="", compare=False)
 
 
 def import_view(
@@ -65,7 +112,7 @@ def import_view(
     *,
     materialized: bool = True,
     keeps_rows: bool = True,
-    columns: tuple[str, ...] = (),
+    columns: tuple[ViewColumn, ...] = (),
     comment: str = "",
     line: int = 1,
     column: int = 0,
@@ -74,19 +121,27 @@ def import_view(
 
     ``line`` and ``column`` say where the query stands in its script, for messages.
     """
+    _log.info("planning %s", name)
     text = query if isinstance(query, str) else None
     frame = view_frame(planning, name, query, columns=columns, line=line, column=column)
-    with translated_errors():
-        fields = frame.schema.fields
-    schema = StructType([StructField(f.name, f.dataType, f.nullable) for f in fields])
-    check_columns(schema, f"view {name}")
-    for item in schema.fields:
-        plain_type(item.dataType, f"{item.name} of view {name}")
     execution = frame._jdf.queryExecution()
     analysed = execution.analyzed()
-    check_repeatable(analysed, text, name)
+    with translated_errors():
+        spark_jvm().deep(QUERY_PLAN, "schema", analysed)  # which the plan keeps
+        fields = frame.schema.fields
+    schema = StructType([StructField(f.name, f.dataType, f.nullable, length_metadata(f)) for f in fields])
+    check_columns(schema, f"view {name}", _own_names(name, schema, materialized))
+    for item in schema.fields:
+        check_type(item.dataType, f"{item.name} of view {name}")
+    try:
+        schema = described(schema, columns)
+    except SqlError as error:
+        raise SqlError(f"view {name}: {error}") from None
     with planning.active(), translated_errors():
-        optimised = execution.optimizedPlan()
+        found = Found.of(analysed)
+        check_repeatable(analysed, found, text, name)
+        optimised = spark_jvm().deep(QUERY_EXECUTION, "optimizedPlan", execution)
+        tree = read_plan(optimised)
     importer = Importer(
         name,
         planning.relations,
@@ -98,14 +153,57 @@ def import_view(
         planning.shortest,
         planning.python_conf,
     )
-    plan, order_by = import_plan(importer, read_plan(optimised), schema)
-    uses = _used_names(analysed, planning)
+    plan, order_by = import_plan(importer, tree, schema)
+    uses = _used_names(found, planning)
     function = None if isinstance(query, str) else query
-    functions = _called_functions(analysed, planning)
+    functions = _called_functions(found, planning)
     return ViewDefinition(
-        *(name, plan, schema, order_by, materialized, text, uses, columns, comment, function, functions),
+        name,
+        plan,
+        schema,
+        order_by,
+        materialized,
+        text,
+        uses,
+        without_types(columns),
+        comment,
+        function,
+        functions,
         keeps_rows,
+        tuple(importer.notes),
     )
+
+
+def import_again(planning: PlanningSession, view: ViewDefinition | PendingView) -> ViewDefinition:
+    """The view planned anew, over the relations as they are registered now."""
+    return import_view(
+        planning,
+        view.name,
+        query_of(view),
+        materialized=view.materialized,
+        keeps_rows=view.keeps_rows,
+        columns=view.columns,
+        comment=view.comment,
+    )
+
+
+def query_of(view: ViewDefinition | PendingView) -> Query:
+    """The SQL text or the DataFrame function that makes a view."""
+    query = view.query if view.function is None else view.function
+    assert query is not None
+    return query
+
+
+def _own_names(view: str, schema: StructType, materialized: bool) -> str:
+    """What to do about columns of the same name: the column list that tells them apart."""
+    names: list[str] = []
+    for name in schema.names:
+        taken = [other.lower() for other in names]
+        spare = (f"{name}_{number}" for number in range(2, len(schema.names) + 2))
+        names.append(next(free for free in (name, *spare) if free.lower() not in taken))
+    kind = "MATERIALIZED VIEW" if materialized else "VIEW"
+    listed = ", ".join(map(quoted_if_needed, names))
+    return f"give each its own alias, or name the columns: CREATE {kind} {view} ({listed}) AS …"
 
 
 def view_frame(
@@ -113,7 +211,7 @@ def view_frame(
     name: str,
     query: Query,
     *,
-    columns: tuple[str, ...] = (),
+    columns: tuple[ViewColumn, ...] = (),
     line: int = 1,
     column: int = 0,
 ) -> DataFrame:
@@ -128,13 +226,14 @@ def view_frame(
             frame = _called(planning, name, query)
         if columns and len(columns) != len(frame.columns):
             raise SqlError(f"{len(columns)} column names for a query of {len(frame.columns)} columns")
-        return frame.toDF(*columns) if columns else frame
+        with translated_errors():
+            return frame.toDF(*(item.name for item in columns)) if columns else frame
     except SqlError as error:
         raise SqlError(f"view {name}: {error}") from None
 
 
 def _called(planning: PlanningSession, name: str, function: DataFrameFunction) -> DataFrame:
-    with planning.active(), translated_errors():
+    with planning.active(), translated_errors(planning.names):
         frame = function(planning.tables)
     if not isinstance(frame, DataFrame):
         raise SqlError(f"its function returned {type(frame).__name__}, not a DataFrame")
@@ -147,23 +246,13 @@ def _called(planning: PlanningSession, name: str, function: DataFrameFunction) -
     return frame
 
 
-_VIEW_NAME = re.compile(
-    r'"class":"org\.apache\.spark\.sql\.catalyst\.plans\.logical\.View".*?"table":"((?:[^"\\]|\\.)*)"'
-)
-
-
-def _used_names(analysed: Any, planning: PlanningSession) -> tuple[str, ...]:
+def _used_names(found: Found, planning: PlanningSession) -> tuple[str, ...]:
     """The pipeline's relations and views in a plan, subqueries included, in the order of their names."""
-    found = {json.loads(f'"{name}"') for name in _VIEW_NAME.findall(analysed.toJSON())}
-    return tuple(sorted(planning.declared_name(name) for name in found))
+    names = {str(view.desc().identifier().table()) for view in found.plans_of("View")}
+    return tuple(sorted(planning.declared_name(name) for name in names))
 
 
-_FUNCTION_NAME = re.compile(
-    r'"class":"org\.apache\.spark\.sql\.catalyst\.expressions\.PythonUDF","num-children":\d+,"name":"(\w+)"'
-)
-
-
-def _called_functions(analysed: Any, planning: PlanningSession) -> tuple[str, ...]:
+def _called_functions(found: Found, planning: PlanningSession) -> tuple[str, ...]:
     """The declared Python functions in a plan, even those whose results nobody reads, in order of names."""
-    found = {name.lower() for name in _FUNCTION_NAME.findall(analysed.toJSON())}
-    return tuple(sorted(planning.functions[name]._name for name in found & planning.functions.keys()))
+    names = {str(call.name()).lower() for call in found.expressions_of("PythonUDF")}
+    return tuple(sorted(planning.functions[name]._name for name in names & planning.functions.keys()))

@@ -22,10 +22,12 @@ from penstock.expr.nodes import Call, Column, Expr, Literal
 from penstock.sql.aggregate_functions import VALUES, read_call
 from penstock.sql.imported import Imported, ImportScope, column, normalised, own_reference
 from penstock.sql.limits import limit_order, sorted_below
+from penstock.sql.notes import in_order_of, tells_apart
 from penstock.sql.plan import Field, SortKey, TopK, Window, WindowCall, WindowFrame
 from penstock.sql.refusals import place_of, text_of
 from penstock.sql.relational import object_name, projected, unaliased
 from penstock.sql.tree import Node
+from penstock.sql.unordered import parts_of
 
 __all__ = ["import_group_limit", "import_window"]
 
@@ -41,6 +43,7 @@ def import_window(scope: ImportScope, node: Node) -> Imported:
     split = _Split(scope, child, _order(scope, node, child) or limit_order(scope, node, child))
     outputs = node.expressions("windowExpressions")
     exprs = tuple(split.output(output) for output in outputs)
+    _note_ties(scope, node, child, keys, split)
     fields = tuple(Field(_name(call), call.data_type, call.nullable) for call in split.calls)
     plan = Window((*child.plan.schema, *fields), child.plan, keys, split.order, tuple(split.calls))
     kept = [i for i, id_ in enumerate(child.ids) if id_ not in hidden]
@@ -48,6 +51,37 @@ def import_window(scope: ImportScope, node: Node) -> Imported:
     names = (*(expr.name for expr in through), *(str(item.fields["name"]) for item in outputs))
     ids = (*(child.ids[i] for i in kept), *(output.expression_id for output in outputs))
     return projected(Imported(plan, ()), (*through, *exprs), names, ids)
+
+
+def _note_ties(
+    scope: ImportScope, node: Node, child: Imported, keys: tuple[Expr, ...], split: _Split
+) -> None:
+    """Notes in which order rows come that the ORDER BY of a window does not tell apart, where it matters."""
+    order = [key.expr for key in split.order]
+    given = [part for expr in (*keys, *order) for part in parts_of(expr)]
+    dependent = [call for call in split.calls if _follows_order(call)]
+    if not dependent or (not node.expressions("orderSpec") and _numbers_a_limit(node)):
+        return
+    if not tells_apart(given, child.plan, scope.keys):
+        come = in_order_of([field.name for field in child.plan.schema])
+        rows = "rows that ORDER BY does not tell apart come" if order else "there is no ORDER BY: rows come"
+        written = split.written[dependent[0]]
+        scope.note(written, text_of(written), f"{rows} {come}")
+
+
+def _numbers_a_limit(node: Node) -> bool:
+    """Whether a window without an order numbers rows, which only a LIMIT in a correlated subquery does."""
+    return any(
+        part.kind == "RowNumber" for item in node.expressions("windowExpressions") for part in item.walk()
+    )
+
+
+def _follows_order(call: WindowCall) -> bool:
+    """Whether the answer can depend on the order of rows that are equal to the ORDER BY."""
+    if call.function in ("RowNumber", "NTile", "Shift", "NthValue", "CollectList", "ListAgg"):
+        return True
+    frame = call.frame
+    return call.function not in _RANKINGS and frame.rows and (frame.lower, frame.upper) != (None, None)
 
 
 def import_group_limit(scope: ImportScope, node: Node) -> Imported:
@@ -82,6 +116,7 @@ class _Split:
     def __init__(self, scope: ImportScope, child: Imported, order: tuple[SortKey, ...]) -> None:
         self._scope, self._child, self.order = scope, child, order
         self.calls: list[WindowCall] = []
+        self.written: dict[WindowCall, Node] = {}
         self._columns: dict[int, Column] = dict(child.columns)
 
     def output(self, node: Node) -> Expr:
@@ -94,6 +129,7 @@ class _Split:
         call = self._call(node)
         if call not in self.calls:
             self.calls.append(call)
+            self.written[call] = node
         ordinal = len(self._child.plan.schema) + self.calls.index(call)
         field = Field(_name(call), call.data_type, call.nullable)
         return own_reference(ordinal, field, self._columns, node.twin)
@@ -121,11 +157,9 @@ class _Split:
     def _aggregate(self, node: Node, frame: WindowFrame) -> WindowCall:
         function, args, found, where = read_call(self._scope, node, self._child)
         if function.kind in ("First", "Last"):
-            if where is not None:
-                raise self._refused(node, f"{function.twin().prettyName()} with FILTER over a window")
             ignore = bool(function.fields.get("ignoreNulls", False))
             found = (("ignoreNulls", ignore), ("number", 1 if function.kind == "First" else -1))
-            return self._made(function, args[:1], frame, found, "NthValue")
+            return replace(self._made(function, args[:1], frame, found, "NthValue"), filter=where)
         if function.kind in VALUES:
             args = tuple(normalised(arg) for arg in args)
         return replace(self._made(function, args, frame, found), filter=where)

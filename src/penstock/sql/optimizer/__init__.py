@@ -1,11 +1,11 @@
-"""The circuit's optimiser: what makes a plan cheaper to keep up to date, beyond what Catalyst does.
+"""The circuit's optimiser: rewrites that make a plan cheaper to keep up to date, beyond what Catalyst does.
 
-Catalyst optimises for computing an answer once. Its plans arrive here with predicates pushed down and
-constants folded; what is left is what only matters when changes flow through operators that copy rows and
-keep state.
-:data:`RULES` are pure functions from a plan node to an equal plan, or to the node itself where they do not
-apply. They are tried on every node from the leaves up, in this order, until nothing changes any more: what
-one rule makes may be what another looks for.
+Catalyst optimises for computing a result once. Its plans arrive here with predicates pushed down and
+constants folded; what remains only matters when changes flow through operators that copy rows and keep state.
+
+:data:`RULES` are pure functions from a plan node to an equivalent plan, or to the node itself if they do not
+apply. They are tried on every node from the leaves up, in this order, until nothing changes any more, because
+one rule may enable another.
 """
 
 from __future__ import annotations

@@ -1,20 +1,19 @@
-"""What a filter and the projection above it both compute is computed once, before the filter.
+"""A common subexpression of a filter and the projection above it is evaluated once, before the filter.
 
 ``project(f(c(a)), filter(p(c(a)), x))`` becomes ``project(f(c), filter(p(c), project(x, c(a), x)))``. The
-filter copies one more column, which costs less than computing it again. Conditions are left out: they cost no
-more than the copy. So is what may fail, unless the filter computes it for every row: one part of a filter may
-keep another from rows on which it would fail.
+filter copies one more column, which costs less than computing it again. Conditions are excluded: they cost no
+more than the copy. So are expressions that may fail, unless the filter computes them for every row: one part
+of a filter may protect another from rows on which it would fail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from pyspark.sql.types import BooleanType
 
 from penstock.expr.functions.registry import lookup, may_raise
-from penstock.expr.nodes import Call, Column, Expr
+from penstock.expr.nodes import Call, Column, Expr, rewritten
 from penstock.sql.plan import Field, Filter, Plan, Project
 from penstock.sql.planning.stream import column
 
@@ -25,7 +24,7 @@ _FIRST_ALWAYS = frozenset({"And", "Or", "CaseWhen", "If", "Coalesce"})
 
 
 def compute_before_filter(plan: Plan) -> Plan:
-    """Applies to a projection over a filter that computes something which the projection computes, too."""
+    """Applies to a projection over a filter that share a computation."""
     if not isinstance(plan, Project) or not isinstance(plan.child, Filter):
         return plan
     child, predicate = plan.child.child, plan.child.predicate
@@ -48,31 +47,32 @@ def compute_before_filter(plan: Plan) -> Plan:
 
 
 def _calls(expr: Expr, *, certain: bool = False) -> Iterator[Call]:
-    """The calls in an expression, those in lambda functions excepted: they are about elements, not rows. Or
-    only those which are certain to be computed for every row."""
-    if not isinstance(expr, Call) or expr.function == "LambdaFunction":
-        return
-    yield expr
-    function = lookup(expr.function)
-    chooses = function is None or function.lazy is not None
-    for arg in expr.args[: (expr.function in _FIRST_ALWAYS) if certain and chooses else None]:
-        yield from _calls(arg, certain=certain)
+    """The calls in an expression, except those in lambda functions, which are about elements, not rows. Or
+    only those which are certain to be evaluated for every row."""
+    rest = [expr]
+    while rest:
+        part = rest.pop()
+        if not isinstance(part, Call) or part.function == "LambdaFunction":
+            continue
+        yield part
+        function = lookup(part.function)
+        chooses = function is None or function.lazy is not None
+        sure = part.args[: (part.function in _FIRST_ALWAYS) if certain and chooses else None]
+        rest += reversed(sure)
 
 
 def _outermost(expr: Expr, known: frozenset[Call]) -> Iterator[Call]:
-    """The calls in ``expr`` that are known and worth a column; not those inside of another such call."""
-    if not isinstance(expr, Call) or expr.function == "LambdaFunction":
-        return
-    if expr in known and not isinstance(expr.data_type, BooleanType):
-        yield expr
-        return
-    for arg in expr.args:
-        yield from _outermost(arg, known)
+    """The calls in ``expr`` that are known and worth a column; not those inside another such call."""
+    rest = [expr]
+    while rest:
+        part = rest.pop()
+        if not isinstance(part, Call) or part.function == "LambdaFunction":
+            continue
+        if part in known and not isinstance(part.data_type, BooleanType):
+            yield part
+        else:
+            rest += reversed(part.args)
 
 
 def _replaced(expr: Expr, places: Mapping[Expr, Column]) -> Expr:
-    if expr in places:
-        return places[expr]
-    if isinstance(expr, Call):
-        return replace(expr, args=tuple(_replaced(arg, places) for arg in expr.args))
-    return expr
+    return rewritten(expr, places.get)

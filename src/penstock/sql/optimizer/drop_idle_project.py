@@ -1,4 +1,4 @@
-"""A projection of all columns as they are does nothing."""
+"""A projection of all columns unchanged does nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["drop_idle_project"]
 
 
 def drop_idle_project(plan: Plan) -> Plan:
-    """Applies where the output is the input but for names, which are for people."""
+    """Applies where the output equals the input except for names, which are for people."""
     if not isinstance(plan, Project) or len(plan.exprs) != len(plan.child.schema):
         return plan
     same = all(isinstance(expr, Column) and expr.ordinal == i for i, expr in enumerate(plan.exprs))

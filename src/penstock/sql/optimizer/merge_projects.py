@@ -1,7 +1,7 @@
-"""A projection that only chooses columns of another projection becomes part of it.
+"""A projection that only selects columns of another projection is merged into it.
 
-The other rules leave such pairs behind, and each costs a step through an operator. Expressions are never
-duplicated: only columns are looked through.
+The other rules leave such pairs behind, and each costs a pass through an operator. Expressions are never
+duplicated: only columns are merged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["merge_projects"]
 
 
 def merge_projects(plan: Plan) -> Plan:
-    """Applies to columns of a projection of its own."""
+    """Applies to a projection of columns over another projection."""
     if not isinstance(plan, Project) or not isinstance(plan.child, Project):
         return plan
     chosen = [expr.ordinal for expr in plan.exprs if isinstance(expr, Column)]

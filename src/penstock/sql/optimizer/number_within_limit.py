@@ -1,7 +1,7 @@
-"""A limit knows at which place each of its rows is: a ROW_NUMBER over it need not find that out again.
+"""A limit knows the position of each of its rows: a ROW_NUMBER over it need not compute it again.
 
 Catalyst puts the limit of ``WHERE row_number <= k`` below the window and leaves both. Computing the numbers
-would mean a second arrangement of all answers, in the same order.
+would mean a second arrangement of all results, in the same order.
 """
 
 from __future__ import annotations

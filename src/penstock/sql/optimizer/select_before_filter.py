@@ -1,7 +1,8 @@
-"""A filter copies every column of the rows it keeps, so columns that nobody reads above it go before it.
+"""A filter copies every column of the rows it keeps, so columns that are not used above it are dropped below
+it.
 
-``project(f(a), filter(p(b), wide))`` becomes ``project(f(a), filter(p(b), project(a, b, wide)))``. Taking
-columns away costs nothing here: a projection that only chooses columns passes them on as they are.
+``project(f(a), filter(p(b), wide))`` becomes ``project(f(a), filter(p(b), project(a, b, wide)))``. Dropping
+columns is free: a projection that only selects columns copies nothing.
 """
 
 from __future__ import annotations

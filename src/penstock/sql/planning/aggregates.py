@@ -1,7 +1,8 @@
 """Aggregates: partial sums before the exchange, one operator for all functions of a GROUP BY after it.
 
-The calls are put on feeds (:mod:`penstock.circuit.feeds`), as few as possible: all plain linear functions
-share one, DISTINCT ones of the same arguments share one, and so do functions of all values in the same order.
+The calls are assigned to feeds (:mod:`penstock.circuit.feeds`), as few as possible: all plain linear
+functions share one, DISTINCT ones of the same arguments share one, and so do functions of all values in the
+same order.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from penstock.sql import plan as p
 from penstock.sql.imported import conjunction
 from penstock.sql.planning.functions import GroupSpec, OrderedSpec, is_distinct, linear, specified
 from penstock.sql.planning.sessions import in_parts
-from penstock.sql.planning.stream import PlannerScope, Stream, column, distinct_rows, is_spread_by, schema_of
+from penstock.sql.planning.stream import (
+    PlannerScope,
+    Stream,
+    column,
+    distinct_rows,
+    is_partitioned_by,
+    schema_of,
+)
 
 __all__ = ["aggregate"]
 
@@ -49,7 +57,7 @@ def aggregate(scope: PlannerScope, plan: p.Aggregate) -> Stream:
 
 @dataclass(frozen=True)
 class _Distinct:
-    """What DISTINCT functions share a feed by: their arguments and their filter."""
+    """The key by which DISTINCT functions share a feed: their arguments and their filter."""
 
     args: tuple[Expr, ...]
     filter: Expr | None
@@ -59,12 +67,12 @@ _PLAIN = _Distinct((), None)  # stands for the feed of all other linear function
 
 
 class _Feeds:
-    """The feeds of one aggregate, each under a key that says what may share it."""
+    """The feeds of one aggregate, each under a key that determines what may share it."""
 
     def __init__(self, scope: PlannerScope, plan: p.Aggregate) -> None:
         self._scope, self._plan = scope, plan
         self._child = scope.compile(plan.child)
-        self._exchange = not is_spread_by(self._child, plan.keys)
+        self._exchange = not is_partitioned_by(self._child, plan.keys)
         self._key_fields = plan.schema[: len(plan.keys)]
         self._keys = tuple(column(i, field) for i, field in enumerate(self._key_fields))
         self._sums: dict[_Distinct, list[Linear]] = {_PLAIN: []}
@@ -100,7 +108,7 @@ class _Feeds:
         return [*self._sums, *self._ordered, *self._groups].index(key)
 
     def inputs(self) -> list[tuple[Feed, int, bool]]:
-        """The feeds, the nodes that feed them, and whether rows have to change workers."""
+        """The feeds, their input nodes, and whether rows have to be exchanged."""
         found: list[tuple[Feed, int, bool]] = []
         for shared, functions in self._sums.items():
             feed = SumsFeed(tuple(functions))
@@ -114,7 +122,7 @@ class _Feeds:
         for spec, filter in self._ordered.values():
             rows, schema = self._selected(spec.columns, (0,), filter)
             node = self._indexed(rows, schema)
-            if self._scope.builder.grows(node):
+            if self._scope.builder.is_insert_only(node):
                 ordering = Ordering((OrderBy(len(self._keys), spec.function.descending),))
                 node = self._scope.builder.add(op.PartialTopK(schema, ordering, 1), (node,))
             found.append((OrderedFeed(spec.function), node, self._exchange))
@@ -128,16 +136,17 @@ class _Feeds:
         return self._scope.builder.add(op.PartialAggregate(schema, keys, totals_of(functions)), (node,))
 
     def _distinct_rows(self, shared: _Distinct) -> int:
-        """The different rows of keys and arguments, spread by all of these: no worker gets a whole group."""
+        """The distinct rows of keys and arguments, partitioned by all of these: no worker gets a whole
+        group."""
         node, schema = self._selected(shared.args, tuple(range(len(shared.args))), shared.filter)
         exprs = (*self._plan.keys, *shared.args)
-        columns = tuple(Column(expr.data_type, True, i) for i, expr in enumerate(exprs))
+        columns = tuple(Column(expr.data_type, True, i, str(expr)) for i, expr in enumerate(exprs))
         return distinct_rows(self._scope, Stream(node, None), schema, columns)
 
     def _selected(
         self, columns: tuple[Expr, ...], present: tuple[int, ...], filter: Expr | None
     ) -> tuple[int, pa.Schema]:
-        """Keys and ``columns`` of the rows that ``filter`` takes, if no ``present`` column is NULL."""
+        """Keys and ``columns`` of the rows that pass ``filter``, if no ``present`` column is NULL."""
         tests: list[Expr] = [
             Call(BooleanType(), False, "IsNotNull", (columns[i],)) for i in present if columns[i].nullable
         ]

@@ -11,8 +11,10 @@ from pyspark.sql.types import BooleanType
 
 from penstock.circuit.accumulators import (
     AllOrAny,
+    ApproximateCount,
     ApproximatePercentile,
     Average,
+    Bias,
     BitFunction,
     Collect,
     Count,
@@ -142,6 +144,12 @@ def _by_value(call: AggregateCall, function: Grouped, *, nulls: bool = False) ->
 
 def _collect(call: AggregateCall) -> GroupSpec:
     distinct = call.distinct or call.function == "CollectSet"
+    value, *order = call.args
+    if order:
+        columns = tuple(dict.fromkeys((value, *order)))
+        present = (0,) if _option(call, "ignoreNulls", True) else ()
+        by = tuple(Order(columns.index(key)) for key in order)
+        return GroupSpec(columns, present, by, Collect(call.data_type, distinct))
     return _by_value(call, Collect(call.data_type, distinct), nulls=not _option(call, "ignoreNulls", True))
 
 
@@ -172,6 +180,12 @@ def _constants(expr: Expr) -> tuple[float, ...]:
     assert isinstance(expr, Literal)
     value = expr.value
     return tuple(map(float, value)) if isinstance(value, (tuple, list)) else (float(value),)
+
+
+def _approximate_count(call: AggregateCall) -> GroupSpec:
+    options: dict[str, Any] = dict(call.options)
+    bias = Bias(options["estimates"], options["biases"], options["threshold"])
+    return _by_value(call, ApproximateCount(call.data_type, call.distinct, options["precision"], bias))
 
 
 def _listagg(call: AggregateCall) -> GroupSpec:
@@ -214,4 +228,5 @@ _SPECIFIED: Mapping[str, Callable[[AggregateCall], OrderedSpec | GroupSpec]] = {
     "ApproximatePercentile": _approximate,
     "MaxMinByK": _top_values,
     "PivotFirst": _pivot,
+    "HyperLogLogPlusPlus": _approximate_count,
 }

@@ -24,4 +24,4 @@ def repeat(scope: PlannerScope, plan: p.Repeat) -> Stream:
 
 
 def _spread(child: Stream, keep: tuple[int, ...]) -> tuple[int, ...] | None:
-    return moved(child.spread, {ordinal: i for i, ordinal in reversed(list(enumerate(keep)))})
+    return moved(child.partitioned_by, {ordinal: i for i, ordinal in reversed(list(enumerate(keep)))})

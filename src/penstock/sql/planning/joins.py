@@ -1,12 +1,12 @@
-"""Joins of all kinds, out of two operators.
+"""Joins of all kinds, built from two operators.
 
-*Join* gives the pairs that match and *SemiJoin* the rows of one side that have a match or have none. Semi,
-anti and existence joins are the latter; an outer join is the sum of the pairs and of the rows without a match
-beside NULLs. Both sides are arranged by the join keys on the worker that owns the key, and inner, outer and
+*Join* emits the matching pairs and *SemiJoin* the rows of one side that have a match or have none. Semi, anti
+and existence joins are the latter; an outer join is the sum of the pairs and of the rows without a match,
+with NULLs. Both sides are arranged by the join keys on the worker that owns the key, and inner, outer and
 semi joins on the same keys share these arrangements.
 
 Rows of a preserved side that cannot match whatever the other side holds (a NULL in a key, or a condition on
-their own columns that does not hold) go past the join: no state, and no worker that gets all the NULLs.
+their own columns that does not hold) bypass the join: no state, and no worker that gets all the NULLs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def join_keeping(scope: PlannerScope, plan: p.Join, keep: Sequence[int]) -> tupl
 
 
 def single_row(scope: PlannerScope, plan: p.SingleRow) -> Stream:
-    """A scalar subquery: its rows meet on one worker, which sees to it that there is one."""
+    """A scalar subquery: its rows go to one worker, which checks that there is at most one."""
     schema = schema_of(plan)
     index, _ = scope.index(scope.compile(plan.child), schema, (), ())
     return Stream(scope.builder.add(op.SingleRow(schema), (index,), (True,)), None)
@@ -77,32 +77,33 @@ def _inner(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
     if not plan.left_keys:
         plan, kept = _narrowed(plan, kept)
     left, right = sides_of(scope, plan, apart=False)
-    standing = tuple(scope.builder.stands(side.stream.node) for side in (left, right))
-    if plan.left_keys and standing in ((False, True), (True, False)):
-        return _looked_up(scope, *((left, right) if standing[1] else (right, left)), kept)
+    static = tuple(scope.builder.is_static(side.stream.node) for side in (left, right))
+    if plan.left_keys and static in ((False, True), (True, False)):
+        return _looked_up(scope, *((left, right) if static[1] else (right, left)), kept)
     arranged = arrange(scope, left, right, few=(True, True))
     node = _pairs(scope, arranged, plan.condition, kept)
-    return Stream(node, moved(arranged.spread, kept.places))
+    return Stream(node, moved(arranged.partitioned_by, kept.places))
 
 
-def _looked_up(scope: PlannerScope, moving: Side, standing: Side, kept: _Kept) -> Stream:
-    """Pairs of a side that moves with one that does not."""
+def _looked_up(scope: PlannerScope, moving: Side, static: Side, kept: _Kept) -> Stream:
+    """Pairs of a changing side with a static one."""
     index, exchange = scope.index(moving.stream, moving.schema, moving.keys, moving.drop)
     places = {moving.offset + i: i for i in range(moving.width)}
-    places |= {standing.offset + i: moving.width + i for i in range(standing.width)}
+    places |= {static.offset + i: moving.width + i for i in range(static.width)}
     keep = tuple(places[ordinal] for ordinal in kept.ordinals)
-    operator = op.LookupJoin(kept.schema, moving.residual_before(standing), keep)
-    node = scope.builder.add(operator, (index, arranged_by_key(scope, standing)), (exchange, False))
-    spread = key_columns(moving)
-    if spread is not None:
-        spread = tuple(moving.offset + ordinal for ordinal in spread)
-    return Stream(node, moved(spread, kept.places))
+    operator = op.LookupJoin(kept.schema, moving.residual_before(static), keep)
+    node = scope.builder.add(operator, (index, arranged_by_key(scope, static)), (exchange, False))
+    partitioned_by = key_columns(moving)
+    if partitioned_by is not None:
+        partitioned_by = tuple(moving.offset + ordinal for ordinal in partitioned_by)
+    return Stream(node, moved(partitioned_by, kept.places))
 
 
 def _narrowed(plan: p.Join, kept: _Kept) -> tuple[p.Join, _Kept]:
     """A join without keys whose sides have no columns but those it needs. Below a subquery that is joined in,
     the optimiser did not see to that; and the arrangements of such a join are its own anyway."""
-    needed = sorted({*kept.ordinals, *columns_read(*([plan.condition] if plan.condition else []))})
+    tested = columns_read(plan.condition) if plan.condition else ()
+    needed = sorted({*kept.ordinals, *tested})
     if len(needed) == len(plan.schema):
         return plan, kept
     width = len(plan.left.schema)
@@ -140,7 +141,7 @@ def _left(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
     if left.tests is not None:
         parts.append(_beside_nulls(scope, left, left.others(scope), range(left.width), kept))
     node = scope.builder.add(op.Union(kept.schema), tuple(parts))
-    return Stream(node, moved(arranged.spread, kept.places) if left.tests is None else None)
+    return Stream(node, moved(arranged.partitioned_by, kept.places) if left.tests is None else None)
 
 
 def _full(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
@@ -166,9 +167,9 @@ def _verdict(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
     else:
         arranged = arrange(scope, left, right, few=(False, True))
     node = _semi_join(scope, arranged, left.residual, _WANTED[plan.kind], kept.schema, kept.ordinals)
-    spread = moved(arranged.spread, kept.places)
+    partitioned_by = moved(arranged.partitioned_by, kept.places)
     if plan.kind == "semi" or left.tests is None:
-        return Stream(node, spread)
+        return Stream(node, partitioned_by)
     exprs = tuple(left.column(i) if i < left.width else _FALSE for i in kept.ordinals)
     rest = scope.builder.add(op.Project(kept.schema, exprs), (left.others(scope),))
     return Stream(scope.builder.add(op.Union(kept.schema), (node, rest)), None)

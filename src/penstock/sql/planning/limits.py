@@ -13,11 +13,11 @@ from penstock.expr.types import arrow_schema
 from penstock.sql import plan as p
 from penstock.sql.planning.stream import PlannerScope, Stream, column, moved
 
-__all__ = ["Extended", "chosen", "spread_by", "top_k"]
+__all__ = ["Extended", "chosen", "key_partitioning", "top_k"]
 
 
 class Extended:
-    """A plan's stream with columns for expressions behind its own."""
+    """A plan's stream with additional columns for expressions."""
 
     def __init__(self, scope: PlannerScope, plan: p.Plan) -> None:
         self._scope, self._plan = scope, plan
@@ -52,11 +52,11 @@ class Extended:
             op.Project(arrow_schema(self.fields), tuple(self.columns)),
             (child.node,),
         )
-        return Stream(node, moved(child.spread, {i: i for i in range(width)}))
+        return Stream(node, moved(child.partitioned_by, {i: i for i in range(width)}))
 
 
 def top_k(scope: PlannerScope, plan: p.TopK) -> Stream:
-    """Rows at certain places of their key's order."""
+    """Rows at certain positions of their key's order."""
     extended = Extended(scope, plan.child)
     ordering = extended.ordering(plan.order)
     width, below = len(plan.child.schema), extended.fields
@@ -65,7 +65,7 @@ def top_k(scope: PlannerScope, plan: p.TopK) -> Stream:
         extended.stream(), arrow_schema(below), plan.keys, (False,) * len(plan.keys)
     )
     limited = op.TopK
-    if plan.limit is not None and scope.builder.grows(index):
+    if plan.limit is not None and scope.builder.is_insert_only(index):
         limited = op.AppendTopK
         first = op.PartialTopK(arrow_schema(below), ordering, plan.offset + plan.limit)
         index = scope.builder.add(first, (index,))
@@ -76,7 +76,7 @@ def top_k(scope: PlannerScope, plan: p.TopK) -> Stream:
     if len(below) > width:
         wanted = [*range(width), *range(len(below), len(below) + len(numbers))]
         node = scope.builder.add(chosen(plan.schema, wanted), (node,))
-    return Stream(node, spread_by(plan.keys))
+    return Stream(node, key_partitioning(plan.keys))
 
 
 def chosen(fields: Sequence[p.Field], ordinals: Sequence[int]) -> op.Project:
@@ -85,7 +85,7 @@ def chosen(fields: Sequence[p.Field], ordinals: Sequence[int]) -> op.Project:
     return op.Project(arrow_schema([(field.name, field.data_type) for field in fields]), exprs)
 
 
-def spread_by(keys: tuple[Expr, ...]) -> tuple[int, ...] | None:
-    """The columns that rows are spread by once they are indexed by ``keys``, if keys are columns."""
+def key_partitioning(keys: tuple[Expr, ...]) -> tuple[int, ...] | None:
+    """The columns by which rows are partitioned once they are indexed by ``keys``, if keys are columns."""
     ordinals = tuple(key.ordinal for key in keys if isinstance(key, Column))
     return ordinals if ordinals and len(ordinals) == len(keys) else None

@@ -33,7 +33,7 @@ def filter_(scope: PlannerScope, plan: p.Filter) -> Stream:
     """A selection; rows stay where they are."""
     child = scope.compile(plan.child)
     node = scope.builder.add(op.Filter(schema_of(plan), plan.predicate), (child.node,))
-    return Stream(node, child.spread)
+    return Stream(node, child.partitioned_by)
 
 
 def project(scope: PlannerScope, plan: p.Project) -> Stream:
@@ -48,7 +48,7 @@ def project(scope: PlannerScope, plan: p.Project) -> Stream:
         child = scope.compile(plan.child)
     node = scope.builder.add(op.Project(schema_of(plan), exprs), (child.node,))
     where = {expr.ordinal: i for i, expr in enumerate(exprs) if isinstance(expr, Column)}
-    return Stream(node, moved(child.spread, where))
+    return Stream(node, moved(child.partitioned_by, where))
 
 
 def union(scope: PlannerScope, plan: p.Union) -> Stream:

@@ -1,7 +1,7 @@
 """Sessions: all rows of a key on one worker, by time.
 
-Where rows never go and a GROUP BY asks of its sessions only how many rows they have and extremes, rows that
-come together are put together before they travel (:class:`~penstock.circuit.operators.PartialSessions`).
+Over insert-only input, if a GROUP BY asks only for the number of rows and extremes of its sessions, rows of
+one step are combined before the exchange (:class:`~penstock.circuit.operators.PartialSessions`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, Timestam
 from penstock.circuit import operators as op
 from penstock.expr.nodes import Column, Expr, Literal, columns_read
 from penstock.sql import plan as p
-from penstock.sql.planning.limits import spread_by
+from penstock.sql.planning.limits import key_partitioning
 from penstock.sql.planning.stream import PlannerScope, Stream, column, schema_of
 
 __all__ = ["in_parts", "session_parts", "sessions"]
@@ -23,15 +23,15 @@ _EXTREMES = {"Max": True, "Min": False}
 
 
 def sessions(scope: PlannerScope, plan: p.Sessions) -> Stream:
-    """Rows with the start of their session behind them."""
+    """Rows with the start of their session as an additional column."""
     child = scope.compile(plan.child)
     index, exchange = scope.index(child, schema_of(plan.child), plan.keys, (False,) * len(plan.keys))
     operator = op.Sessions(schema_of(plan), plan.start, plan.end)
-    return Stream(scope.builder.add(operator, (index,), (exchange,)), spread_by(plan.keys))
+    return Stream(scope.builder.add(operator, (index,), (exchange,)), key_partitioning(plan.keys))
 
 
 def session_parts(scope: PlannerScope, plan: p.SessionParts) -> Stream:
-    """Rows that touch and come together, put together."""
+    """Rows that touch and arrive in the same step, combined."""
     child = scope.compile(plan.child)
     index, _ = scope.index(child, schema_of(plan.child), plan.keys, (False,) * len(plan.keys))
     extremes = tuple(op.Extreme(expr, largest) for expr, largest in plan.extremes)
@@ -40,14 +40,14 @@ def session_parts(scope: PlannerScope, plan: p.SessionParts) -> Stream:
 
 
 def in_parts(scope: PlannerScope, plan: p.Aggregate) -> p.Aggregate:
-    """A GROUP BY of sessions over parts of them, if it may be; otherwise the plan as it is."""
+    """A GROUP BY of sessions over combined rows, if possible; otherwise the plan unchanged."""
     child = plan.child
     if not isinstance(child, p.Sessions):
         return plan
     extremes = _extremes(plan, child)
     session = len(child.child.schema)
     known = all(key in child.keys or _is_column(key, session) for key in plan.keys)
-    if extremes is None or not known or not scope.builder.grows(scope.compile(child.child).node):
+    if extremes is None or not known or not scope.builder.is_insert_only(scope.compile(child.child).node):
         return plan
     parts = _parts(child, extremes)
     keys = tuple(column(i, field) for i, field in enumerate(parts.schema[: len(child.keys)]))
@@ -68,7 +68,8 @@ def in_parts(scope: PlannerScope, plan: p.Aggregate) -> p.Aggregate:
 
 
 def _extremes(plan: p.Aggregate, child: p.Sessions) -> list[tuple[Expr, bool]] | None:
-    """The extremes that the calls ask for, each once; None if they ask for what parts cannot tell."""
+    """The extremes that the calls need, each once; None if they need something that combined rows do not
+    have."""
     found: dict[tuple[Expr, bool], None] = {}
     for call in plan.calls:
         if call.filter is not None or call.distinct:

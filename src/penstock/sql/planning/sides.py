@@ -1,8 +1,8 @@
-"""The two sides of a join: which of their rows can match, and how they are arranged so that they meet.
+"""The two sides of a join: which of their rows can match, and how they are arranged.
 
 With keys, a side is arranged by them on the worker that owns the key. Without, all rows have the same (empty)
-key and meet on one worker, unless a side has only a few rows, whatever comes (the value of a subquery): then
-those are copied to every shard and the other side stays spread as it is.
+key and go to one worker, unless one side is known to have only a few rows (the value of a subquery): then
+those are copied to every shard and the other side stays partitioned as it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from penstock.sql.imported import conjunction, conjuncts, rebound
 from penstock.sql.planning.stream import (
     PlannerScope,
     Stream,
-    is_spread_by,
+    is_partitioned_by,
     renumbered,
     schema_of,
 )
@@ -46,9 +46,9 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a join. ``stream`` holds the rows that can match, but for those with a NULL in a key whose
-    ``drop`` is set. ``tests`` is what makes a row one that can match, if not all can. ``offset`` is the
-    number of its first column among those of the join, and ``residual`` the condition on both sides' columns.
+    """One side of a join. ``stream`` holds the rows that can match, except for those with a NULL in a key
+    whose ``drop`` is set. ``tests`` decides whether a row can match, if not all can. ``offset`` is the number
+    of its first column among those of the join, and ``residual`` the condition on both sides' columns.
     """
 
     plan: p.Plan
@@ -92,19 +92,18 @@ class Side:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Nodes for the inputs of a join. ``spread`` are the left columns by which its output is spread."""
+    """Nodes for the inputs of a join. Its output is partitioned by the left columns ``partitioned_by``."""
 
     left: int
     right: int
-    spread: tuple[int, ...] | None
+    partitioned_by: tuple[int, ...] | None
     exchanged: tuple[bool, bool] = (False, False)
 
 
 def sides_of(scope: PlannerScope, plan: p.Join, *, apart: bool = True) -> tuple[Side, Side]:
-    """The sides of a join. With ``apart``, rows that cannot match are told apart by themselves: conditions on
-    one side only (which the optimiser leaves in the join where that side is preserved) leave the residual.
-
-    A condition that may fail stays: it must see no row that it would not see in Spark."""
+    """The sides of a join. With ``apart``, rows that cannot match are separated: conditions on one side only
+    (which the optimiser leaves in the join if that side is preserved) are removed from the residual. A
+    condition that may fail stays: it must not be evaluated on rows on which Spark would not evaluate it."""
     width = len(plan.left.schema)
     lefts = {i: i for i in range(width)}
     rights = {width + i: i for i in range(len(plan.right.schema))}
@@ -139,7 +138,7 @@ def _side(
     condition = conjunction(own)
     if condition is not None:
         node = scope.builder.add(op.Filter(schema_of(plan), condition), (stream.node,))
-        stream = Stream(node, stream.spread)
+        stream = Stream(node, stream.partitioned_by)
     not_null = [
         Call(BooleanType(), False, "IsNotNull", (key,))
         for key, dropped in zip(keys, drop, strict=True)
@@ -149,36 +148,37 @@ def _side(
 
 
 def arrange(scope: PlannerScope, left: Side, right: Side, *, few: tuple[bool, bool]) -> Arrangement:
-    """Both sides arranged. ``few`` says which of them may be copied to every shard if it is small; one whose
-    rows without a match are asked for may not, as it would have as many of each as there are shards."""
+    """Both sides arranged. ``few`` says which of them may be copied to every shard if it is small; a side
+    whose unmatched rows are needed may not, as each would appear once per shard."""
     if left.keys:
         return Arrangement(arranged_by_key(scope, left), arranged_by_key(scope, right), key_columns(left))
     if few[1] and _is_small(right.plan):
-        node, spread = _scattered(scope, left)
-        return Arrangement(node, _copied(scope, right.stream.node, right.schema), spread)
+        node, partitioned_by = _scattered(scope, left)
+        return Arrangement(node, _copied(scope, right.stream.node, right.schema), partitioned_by)
     if few[0] and _is_small(left.plan):
-        node, spread = _scattered(scope, right)
-        spread = tuple(right.offset + i for i in spread)
-        return Arrangement(_copied(scope, left.stream.node, left.schema), node, spread)
+        node, partitioned_by = _scattered(scope, right)
+        partitioned_by = tuple(right.offset + i for i in partitioned_by)
+        return Arrangement(_copied(scope, left.stream.node, left.schema), node, partitioned_by)
     return Arrangement(arranged_by_key(scope, left), arranged_by_key(scope, right), None)
 
 
 def arrange_for_verdict(scope: PlannerScope, left: Side, right: Side) -> Arrangement:
-    """The left side arranged and the right one counted by key: of its rows, only their number matters."""
+    """The left side arranged and the right one counted by key: only the number of its rows matters."""
     rows = right.stream
     for key, dropped in zip(right.keys, right.drop, strict=True):
         if dropped and key.nullable:
             test = Call(BooleanType(), False, "IsNotNull", (key,))
-            rows = Stream(scope.builder.add(op.Filter(right.schema, test), (rows.node,)), rows.spread)
+            rows = Stream(scope.builder.add(op.Filter(right.schema, test), (rows.node,)), rows.partitioned_by)
     key_schema = arrow_schema([(f"key{i}", key.data_type) for i, key in enumerate(right.keys)])
     counts = scope.builder.add(op.PartialAggregate(key_schema, right.keys, ()), (rows.node,))
     if left.keys:
-        exchanged = (False, not is_spread_by(rows, right.keys))
+        exchanged = (False, not is_partitioned_by(rows, right.keys))
         return Arrangement(arranged_by_key(scope, left), counts, key_columns(left), exchanged)
-    # Without keys all depends on whether there is any right row: one bit, which every shard is told.
+    # Without keys the result depends on whether there is any right row: one bit, which is sent to every
+    # shard.
     some = scope.builder.add(op.Distinct(key_schema), (counts,), (True,))
-    node, spread = _scattered(scope, left)
-    return Arrangement(node, scope.builder.add(op.Copy(key_schema), (some,)), spread, (False, True))
+    node, partitioned_by = _scattered(scope, left)
+    return Arrangement(node, scope.builder.add(op.Copy(key_schema), (some,)), partitioned_by, (False, True))
 
 
 def arranged_by_key(scope: PlannerScope, side: Side) -> int:
@@ -187,17 +187,17 @@ def arranged_by_key(scope: PlannerScope, side: Side) -> int:
 
 
 def key_columns(side: Side) -> tuple[int, ...] | None:
-    """The columns that are the keys, if the keys are columns: rows are spread by them."""
+    """The columns that are the keys, if the keys are columns: rows are partitioned by them."""
     ordinals = tuple(key.ordinal for key in side.keys if isinstance(key, Column))
     return ordinals if len(ordinals) == len(side.keys) else None
 
 
 def _scattered(scope: PlannerScope, side: Side) -> tuple[int, tuple[int, ...]]:
-    """A side arranged by the shards its rows are in, and the columns that say in which."""
-    spread = side.stream.spread
-    by = tuple(range(side.width)) if spread is None else spread
+    """A side arranged by the shards its rows are in, and the columns that determine the shard."""
+    partitioned_by = side.stream.partitioned_by
+    by = tuple(range(side.width)) if partitioned_by is None else partitioned_by
     index = scope.builder.add(op.Scatter(side.schema, by), (side.stream.node,))
-    return scope.builder.add(op.Arrange(side.schema), (index,), (spread is None,)), by
+    return scope.builder.add(op.Arrange(side.schema), (index,), (partitioned_by is None,)), by
 
 
 def _copied(scope: PlannerScope, node: int, schema: pa.Schema) -> int:
@@ -211,7 +211,7 @@ def _is_small(plan: p.Plan) -> bool:
 
 
 def most_rows(plan: p.Plan) -> int | None:
-    """How many rows a plan can have at most, if that can be said from the plan alone."""
+    """An upper bound of the number of rows of a plan, if it follows from the plan alone."""
     bound = _BOUNDS.get(type(plan))
     return None if bound is None else bound(plan)
 

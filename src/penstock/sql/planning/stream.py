@@ -1,4 +1,4 @@
-"""What planning functions share: streams, what they may ask of the planner, and renumbering of columns."""
+"""What planning functions share: streams, their interface to the planner, and renumbering of columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "Stream",
     "column",
     "distinct_rows",
-    "is_spread_by",
+    "is_partitioned_by",
     "moved",
     "renumbered",
     "schema_of",
@@ -29,14 +29,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Stream:
-    """A node's output. ``spread`` are the columns by whose hash rows are assigned to workers, if any."""
+    """A node's output. Rows are assigned to workers by the hash of the columns ``partitioned_by``, if any."""
 
     node: int
-    spread: tuple[int, ...] | None
+    partitioned_by: tuple[int, ...] | None
 
 
 class PlannerScope(Protocol):
-    """What a planning function may ask for (:class:`penstock.sql.planner.Planner`)."""
+    """The interface of a planning function to the planner (:class:`penstock.sql.planner.Planner`)."""
 
     builder: CircuitBuilder
 
@@ -49,7 +49,7 @@ class PlannerScope(Protocol):
     def index(
         self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
     ) -> tuple[int, bool]:
-        """The stream indexed by ``keys``, and whether its rows must change workers for that."""
+        """The stream indexed by ``keys``, and whether its rows must be exchanged for that."""
 
     def arranged(
         self, stream: Stream, schema: pa.Schema, keys: tuple[Expr, ...], drop_null: tuple[bool, ...]
@@ -74,23 +74,23 @@ def renumbered(expr: Expr, places: Mapping[int, int]) -> Expr:
     return result
 
 
-def moved(spread: tuple[int, ...] | None, places: Mapping[int, int]) -> tuple[int, ...] | None:
-    """The spread in terms of an output's columns, if they all survive."""
-    if spread is None or not all(ordinal in places for ordinal in spread):
+def moved(partitioned_by: tuple[int, ...] | None, places: Mapping[int, int]) -> tuple[int, ...] | None:
+    """The partitioning in terms of an output's columns, if they all survive."""
+    if partitioned_by is None or not all(ordinal in places for ordinal in partitioned_by):
         return None
-    return tuple(places[ordinal] for ordinal in spread)
+    return tuple(places[ordinal] for ordinal in partitioned_by)
 
 
 def distinct_rows(scope: PlannerScope, stream: Stream, schema: pa.Schema, columns: tuple[Expr, ...]) -> int:
-    """The different rows of a stream, ``columns`` being all that it has; equal ones are summed up before they
-    change workers, if they have to."""
+    """The distinct rows of a stream, ``columns`` being all that it has; equal ones are combined before an
+    exchange, if there is one."""
     node, exchange = scope.index(stream, schema, columns, (False,) * len(columns))
     if exchange:
         node = scope.builder.add(op.PartialDistinct(schema), (node,))
     return scope.builder.add(op.Distinct(schema), (node,), (exchange,))
 
 
-def is_spread_by(stream: Stream, keys: tuple[Expr, ...]) -> bool:
-    """Whether rows with equal keys are on one worker already."""
+def is_partitioned_by(stream: Stream, keys: tuple[Expr, ...]) -> bool:
+    """Whether rows with equal keys are already on one worker."""
     ordinals = tuple(key.ordinal for key in keys if isinstance(key, Column))
-    return len(ordinals) == len(keys) and bool(keys) and stream.spread == ordinals
+    return len(ordinals) == len(keys) and bool(keys) and stream.partitioned_by == ordinals

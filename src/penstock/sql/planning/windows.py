@@ -1,4 +1,4 @@
-"""Windows: all rows of a partition on one worker, in order, with their answers behind them."""
+"""Windows: all rows of a partition on one worker, in order, with the results as additional columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.expr.nodes import Column
 from penstock.expr.types import arrow_schema
 from penstock.sql import plan as p
 from penstock.sql.planning.functions import GroupSpec, linear, specified
-from penstock.sql.planning.limits import Extended, chosen, spread_by
+from penstock.sql.planning.limits import Extended, chosen, key_partitioning
 from penstock.sql.planning.stream import PlannerScope, Stream
 from penstock.trace.sort_key import Direction
 
@@ -49,7 +49,7 @@ def window(scope: PlannerScope, plan: p.Window) -> Stream:
     if len(below) > width:
         kept = [*range(width), *range(len(below), len(below) + len(results))]
         node = scope.builder.add(chosen(plan.schema, kept), (node,))
-    return Stream(node, spread_by(plan.keys))
+    return Stream(node, key_partitioning(plan.keys))
 
 
 def _function(call: p.WindowCall, frame: Frame) -> WindowFunction:
@@ -62,7 +62,8 @@ def _function(call: p.WindowCall, frame: Frame) -> WindowFunction:
         value, default = call.args
         return Shifted(call.data_type, value, options["offset"], default, options["ignoreNulls"])
     if call.function == "NthValue":
-        return Picked(call.data_type, call.args[0], options["number"], frame, options["ignoreNulls"])
+        number, ignore_nulls = options["number"], options["ignoreNulls"]
+        return Picked(call.data_type, call.args[0], number, frame, ignore_nulls, call.filter)
     return _aggregate(call, frame)
 
 
