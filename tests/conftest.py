@@ -12,11 +12,14 @@ from pyspark.sql import SparkSession
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Slots for eight resident workers and ordinary jobs beside them; few partitions all the same."""
+    """Slots for eight resident workers and ordinary jobs beside them; few partitions all the same. One JVM
+    serves thousands of tests, some with queries of megabytes: it needs more than the default heap of 1 GB."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[10]")
         .appName("penstock-tests")
+        .config("spark.driver.memory", "3g")
+        .config("spark.sql.ui.retainedExecutions", "20")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.default.parallelism", "2")

@@ -107,6 +107,12 @@ STARTS = {
 
 
 class TestStartup:
+    def test_the_parts_of_a_script_are_what_it_says_of_itself(self) -> None:
+        parts = startup.script_parts(5.0, "Ready in 4.6 s (Spark 2.9, views 1.2, workers 0.5)\n", 5.25)
+        assert parts["Python and imports"] == pytest.approx(0.4)
+        assert (parts["session"], parts["planning"], parts["workers"]) == (2.9, 1.2, 0.5)
+        assert parts["first step"] == 0.25
+
     def test_the_figure_is_the_median_reopening_up_to_the_first_step(self) -> None:
         result = startup.results(STARTS)
         assert result.figure == 7.0 and result.met

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
+from penstock import __version__
 from penstock.cli.main import app
 from penstock.errors import PenstockError
 
@@ -62,8 +63,18 @@ def test_runs_go_on_from_where_the_last_one_ended(folder: Path) -> None:
     (folder / "more.jsonl").write_text('{"id": 3, "customer": "Ada", "amount": "1.00"}\n')
     (folder / "gone.csv").write_text("id\n2\n99\n")
     second = _succeeds(
-        *("run", "shop.sql", "-i", "orders=more.jsonl", "-d", "orders=gone.csv"),
-        *("--changes", "revenue", "-o", "revenue=revenue.parquet", "-w", "2"),
+        "run",
+        "shop.sql",
+        "-i",
+        "orders=more.jsonl",
+        "-d",
+        "orders=gone.csv",
+        "--changes",
+        "revenue",
+        "-o",
+        "revenue=revenue.parquet",
+        "-w",
+        "2",
     )
     assert "1 key to delete not found" in second
     assert "Grace" in second and "-1" in second
@@ -95,21 +106,27 @@ def test_status_and_verify_need_only_the_folder(folder: Path) -> None:
 def test_explain_tells_and_draws_without_leaving_anything_behind(folder: Path) -> None:
     text = _succeeds("explain", "shop.sql")
     assert "view revenue" in text and "view visitors" in text and "level 0" in text
-    assert "view visitors" not in _succeeds("explain", "shop.sql", "REVENUE")
+    assert "view visitors" not in _succeeds("explain", "shop.sql", "--view", "REVENUE")
     assert _succeeds("explain", "shop.sql", "--mermaid").startswith("flowchart LR")
     _succeeds("explain", "shop.sql", "--graph", "shop.svg")
     words = [element.text for element in ElementTree.parse(folder / "shop.svg").iter() if element.text]
     assert {"orders", "revenue", "visitors", "aggregate", "level 1"} <= set(words)
+    _succeeds("explain", "shop.sql", "--view", "revenue", "--graph", "shop.svg")
+    words = [element.text for element in ElementTree.parse(folder / "shop.svg").iter() if element.text]
+    assert {"shop: revenue", "orders", "revenue"} <= set(words) and not {"visits", "visitors"} & set(words)
     assert sorted(path.name for path in folder.iterdir()) == ["orders.csv", "shop.sql", "shop.svg"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("run", "shop.sql", "-i", "ordres=orders.csv"), "no ordres; it has orders, visits"),
-        (("run", "shop.sql", "-i", "orders=absent.csv"), "there is no file absent.csv"),
-        (("run", "shop.sql", "--show", "sales"), "no sales; it has revenue, visitors"),
-        (("explain", "shop.sql", "sales"), "no sales"),
+        (
+            ("run", "shop.sql", "-i", "ordres=orders.csv"),
+            "no ordres; did you mean orders? There are: orders, visits",
+        ),
+        (("run", "shop.sql", "-i", "orders=absent.csv"), "there is no file or folder absent.csv"),
+        (("run", "shop.sql", "--show", "sales"), "no sales; there are: revenue, visitors"),
+        (("explain", "shop.sql", "--view", "sales"), "no sales"),
         (("verify", "."), "holds no pipeline"),
         (("status", "."), "holds no pipeline"),
     ],
@@ -132,6 +149,25 @@ def test_bad_rows_name_table_row_and_column_and_leave_everything_as_it_was(folde
 def test_a_script_with_an_error_is_quoted(folder: Path) -> None:
     (folder / "bad.sql").write_text("CREATE TABLE t (a INT); CREATE MATERIALIZED VIEW v AS SELECT b FROM t;")
     assert "`b`" in _fails("explain", "bad.sql")
+
+
+def test_an_edited_script_is_shown_and_replaced_on_request(folder: Path) -> None:
+    _succeeds("run", "shop.sql", "-i", "orders=orders.csv", "-w", "1")
+    edited = _SCRIPT.replace("sum(amount) AS total", "max(amount) AS total")
+    (folder / "shop.sql").write_text(edited)
+    refused = _penstock("run", "shop.sql", "-w", "1")
+    assert refused.exit_code == 1
+    assert "-SELECT customer, count(*) AS orders, sum(amount)" in refused.output
+    assert "+SELECT customer, count(*) AS orders, max(amount)" in refused.output
+    assert "penstock run --replace" in refused.output
+    out = _succeeds("run", "shop.sql", "--replace", "-w", "1", "-o", "revenue=revenue.parquet")
+    assert "Replaced, to be computed anew: revenue\n" in out
+    assert _revenue(folder / "revenue.parquet")["Ada"] == Decimal("20.00")
+    assert "Replaced" not in _succeeds("run", "shop.sql", "--replace", "-w", "1")
+
+
+def test_the_version_is_told_at_once() -> None:
+    assert _succeeds("--version") == f"penstock {__version__}\n"
 
 
 def test_debug_lets_the_error_through(folder: Path) -> None:
@@ -168,3 +204,4 @@ def test_status_and_profile_tell_where_the_time_went(folder: Path) -> None:
     picture = ElementTree.parse(folder / "profile.svg").getroot()
     texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert "table orders by id" in texts
+    assert "for revenue" in texts, "an operator's views are named"

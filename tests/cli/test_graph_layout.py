@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given, settings
 
 from penstock.cli.graph import GraphEdge, GraphModel, GraphNode, NodeKind
 from penstock.cli.graph.layout import place
-from penstock.cli.graph.placement import Box, Route
+from penstock.cli.graph.placement import Box, Metrics, Route
 from tests.cli.shapes import graph_models, join_of_two_tables
 
 
@@ -60,6 +60,59 @@ def test_a_long_edge_passes_no_box_on_its_way(model: GraphModel) -> None:
         for (left, y), (right, _) in zip(lanes[::2], lanes[1::2], strict=True):
             lane = Box(left, y - 1, right - left, 2)
             assert all(_apart(lane, item.box) for item in placement.fragments)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graph_models())
+def test_lines_of_a_card_follow_each_other_and_read_each_other(model: GraphModel) -> None:
+    placement = place(model)
+    read = {(edge.source, edge.target) for edge in model.edges}
+    assert sorted(node for card in placement.cards for node in card) == sorted(model.node)
+    for card in placement.cards:
+        boxes = [placement.nodes[node] for node in card]
+        assert all(upper.bottom == pytest.approx(lower.y) for upper, lower in pairwise(boxes))
+        for place_, node in enumerate(card[1:], 1):
+            assert any((above, node) in read for above in card[:place_])
+
+
+@settings(max_examples=60, deadline=None)
+@given(graph_models())
+def test_a_drawing_is_no_taller_than_its_tallest_column(model: GraphModel) -> None:
+    metrics = Metrics()
+    placement = place(model, metrics)
+    taken: dict[float, float] = {}
+    for item in placement.fragments:
+        taken[item.box.x] = taken.get(item.box.x, 0.0) + item.box.height + metrics.fragment_gap
+    lanes = {(x, y) for wire in placement.wires if wire.route is Route.ACROSS for x, y in wire.points[1:-1:2]}
+    for x, _ in lanes:
+        taken[x] = taken.get(x, 0.0) + metrics.lane_height + metrics.fragment_gap
+    assert (
+        placement.height <= metrics.top + max(taken.values()) - metrics.fragment_gap + metrics.margin + 0.01
+    )
+
+
+def test_many_views_over_one_table_make_a_compact_drawing() -> None:
+    """A dozen chains from one table, each exchanged into an aggregate and a view."""
+    chains = 12
+    nodes = [GraphNode(0, NodeKind.TABLE, "trips", "id, rider, price", 0, 0, True)]
+    edges = []
+    for chain in range(chains):
+        first = len(nodes)
+        words = ("project", "filter", "project", "index")
+        nodes += [
+            GraphNode(first + i, NodeKind.LINEAR, word, "rider, price", 0, 0) for i, word in enumerate(words)
+        ]
+        nodes.append(GraphNode(first + 4, NodeKind.NON_LINEAR, "aggregate", "sum(price)", 1, 1 + chain, True))
+        nodes.append(GraphNode(first + 5, NodeKind.VIEW, f"v{chain}", "rider, total", 1, 1 + chain, True))
+        edges += [GraphEdge(0, first), *(GraphEdge(first + i, first + i + 1) for i in (0, 1, 2, 4))]
+        edges.append(GraphEdge(first + 3, first + 4, "rider"))
+    placement = place(GraphModel("many", tuple(nodes), tuple(edges)))
+    assert placement.height < 1300, "operators of a chain are lines, not boxes"
+    filled = sum(item.box.width * item.box.height for item in placement.fragments)
+    assert filled > 0.4 * placement.width * placement.height
+    wires = [wire for wire in placement.wires if wire.edge.exchange]
+    starts = sorted(wires, key=lambda wire: wire.points[0][1])
+    assert starts == sorted(wires, key=lambda wire: wire.points[-1][1]), "and no two exchanges cross"
 
 
 def test_levels_stand_in_order_from_left_to_right() -> None:

@@ -34,6 +34,16 @@ def test_empty_text_needs_no_line() -> None:
     assert wrap("", 10, 100, 3) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "regular", "bold"),
+    [("partial aggregate", 87.0, 98.9), ("start_station IS NOT NULL", 128.9, 146.1), ("…", 10.0, 10.0)],
+)
+def test_text_is_as_wide_as_in_the_widest_common_face(text: str, regular: float, bold: float) -> None:
+    """Widths in DejaVu Sans at 10 pixels, as a browser measures them; never less is reckoned with."""
+    assert regular <= text_width(text, 10) < regular * 1.03
+    assert bold <= text_width(text, 10, bold=True) < bold * 1.03
+
+
 @given(st.text(max_size=200), st.integers(1, 4))
 def test_no_line_is_ever_wider_than_the_box(text: str, lines_max: int) -> None:
     lines = wrap(text, 10, 120, lines_max)

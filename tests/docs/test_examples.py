@@ -20,6 +20,21 @@ def _run_python(block: Block, page: Path, names: dict[str, object]) -> None:
     exec(code, names)
 
 
+_PYTHON = [page for page in _PAGES if any(block.language == "python" for block in blocks(page))]
+
+
+@pytest.mark.parametrize("page", _PYTHON, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_examples_run_again_on_what_they_left(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(3):
+        names: dict[str, object] = {"__name__": "__main__"}
+        for block in blocks(page):
+            if block.language == "python" and not block.name:
+                _run_python(block, page, names)
+
+
 def _run_command(words: list[str]) -> None:
     program, *arguments = words
     if program == "make":

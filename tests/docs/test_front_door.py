@@ -23,7 +23,8 @@ def test_links_to_files_lead_to_files(page: Path) -> None:
 
 def test_make_alone_lists_every_verb() -> None:
     listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for verb in ("help", "setup", "demo", "test", "check", "bench", "sql-coverage", "clean"):
+    verbs = ("help", "setup", "demo", "test", "check", "bench", "faults-storage", "sql-coverage", "clean")
+    for verb in verbs:
         assert re.search(rf"^  make {verb} +\w", listed, re.MULTILINE), f"make does not explain {verb}"
 
 

@@ -55,6 +55,9 @@ class BatchPipeline:
         weights[: len(self.before[view])] = -1
         return rows.append_column("_weight", pa.array(weights)).append_column("_step", pa.array(weights))
 
+    def summed(self, view: str) -> tuple[str, ...]:
+        return ()
+
 
 class LosesRows(BatchPipeline):
     """Its views and their changes lack the rows whose ``k`` is 3."""

@@ -89,3 +89,14 @@ CREATE TABLE readings (
   at TIMESTAMP COMMENT 'tame',
   seen TIMESTAMP_NTZ
 ) TBLPROPERTIES ('appendOnly' = 'true');
+
+CREATE TABLE shifts (
+  opens TIME(0),
+  worker STRING COMMENT 'of: ann|bob|cy',
+  closes TIME,
+  seen TIME(9),
+  day DATE COMMENT 'tame',
+  breaks ARRAY<TIME(3)>,
+  pause INTERVAL DAY TO SECOND COMMENT 'tame',
+  PRIMARY KEY (opens, worker)
+);

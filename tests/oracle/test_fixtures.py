@@ -31,14 +31,13 @@ def test_tables_are_read_with_keys_hints_and_nested_types(spark: SparkSession) -
         read_tables("SELECT 1")
 
 
-def test_queries_are_read_with_their_notes(tmp_path: Path) -> None:
+def test_queries_are_read_by_name(tmp_path: Path) -> None:
     file = tmp_path / "q.sql"
-    file.write_text("-- about\n-- name: one\nSELECT 1\n  AS a;\n\n-- name: two\n-- approx: a, b\nSELECT 2\n")
-    (tmp_path / "r.sql").write_text("-- name: three\n-- exact\n-- a remark\nSELECT sum(x)")
+    file.write_text("-- about\n-- name: one\nSELECT 1\n  AS a;\n\n-- name: two\nSELECT 2\n")
+    (tmp_path / "r.sql").write_text("-- name: three\n-- a remark\nSELECT sum(x)")
     one, two, three = read_queries([file, tmp_path / "r.sql"])
     assert one == Query("one", "SELECT 1\n  AS a")
-    assert (two.approx, three.approx) == (("a", "b"), ())
-    assert not three.inexact and Query("q", "SELECT Sum (x)").inexact
+    assert (two.sql, three.sql) == ("SELECT 2", "-- a remark\nSELECT sum(x)")
     with pytest.raises(ValueError, match="same name: one"):
         read_queries([file, file])
 

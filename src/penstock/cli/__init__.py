@@ -1,4 +1,4 @@
-"""The command line: thin verbs over :class:`penstock.Pipeline`, and the demo.
+"""The command line: thin commands over :class:`penstock.Pipeline`, and the demo.
 
-Nothing is decided here that a Python user could not decide; a verb parses, calls and prints.
+Nothing is decided here that a Python user could not decide; a command parses, calls and prints.
 """

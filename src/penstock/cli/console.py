@@ -1,7 +1,7 @@
-"""Where and how the command line writes: one console for results, one for errors, and small renderings.
+"""Output of the command line: one console for results, one for errors, and small formatting functions.
 
-Results go to standard output, so that they can be piped; errors and progress go to standard error. Rich
-drops colours and live displays by itself where nobody watches.
+Results go to standard output, so that they can be piped; errors and progress go to standard error. Rich turns
+off colours and live displays by itself if the output is not a terminal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["arrow_table", "counted", "err", "out", "print_error", "shown_path", "size_text", "sparkline"]
+from penstock.pipeline.rendering import counted
+
+__all__ = [
+    "ago_text",
+    "arrow_table",
+    "counted",
+    "err",
+    "out",
+    "print_error",
+    "shown_path",
+    "size_text",
+    "sparkline",
+]
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -31,7 +43,7 @@ def print_error(error: Exception, hint: str = "") -> None:
 
 
 def arrow_table(data: pa.Table, title: str, rows_max: int = 20) -> RenderableType:
-    """The first rows of ``data`` under a heading that says what is left out; numbers stand right."""
+    """The first rows of ``data`` under a heading that says what is left out; numbers are right-aligned."""
     extent = f"the first {rows_max} of {data.num_rows:,} rows" if data.num_rows > rows_max else ""
     heading = f"{title}: {extent or counted(data.num_rows, 'row')}"
     if not data.num_rows:
@@ -59,13 +71,16 @@ def sparkline(values: Sequence[float], width: int) -> str:
     return "".join(_BARS[min(7, int(value / top * 8 - 1e-9))] for value in recent)
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things.
+def ago_text(seconds: float) -> str:
+    """A time that has passed, in the largest unit that fits.
 
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
+    >>> ago_text(0.4), ago_text(90), ago_text(7200), ago_text(200_000)
+    ('0 s', '1 min', '2 h', '2 days')
     """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (48 * 3600, 3600, "h")):
+        if seconds < limit:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds // 86400)} days"
 
 
 def size_text(size_bytes: int) -> str:

@@ -1,8 +1,6 @@
-"""Rows in and out of files: Parquet, CSV and JSON lines, told apart by their ending.
+"""Files on the command line: which table or view they belong to, and rows written into them.
 
-A file is read with the types of the table it goes into, so a CSV column of a DECIMAL table never passes
-through a float. Whether the rows fit is for the pipeline to say; here only what no table could take
-(a missing or unreadable file, an unknown ending) is refused.
+They are read by :mod:`penstock.intake.file_rows`.
 """
 
 from __future__ import annotations
@@ -14,14 +12,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet
 
-from penstock.errors import InputError, PenstockError
+from penstock.errors import PenstockError, choice_text
 
-__all__ = ["Assignment", "known_name", "parse_assignments", "read_rows", "write_rows"]
-
-_ENDINGS = ".parquet, .csv, .jsonl (or .ndjson)"
+__all__ = ["Assignment", "known_name", "parse_assignments", "write_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,53 +41,15 @@ def parse_assignments(option: str, values: Sequence[str], known: Iterable[str]) 
 
 
 def known_name(option: str, name: str, known: Iterable[str]) -> str:
-    """The table or view that ``name`` means; names are matched as Spark matches them, whatever the case."""
+    """The table or view called ``name``; names are case-insensitive, as in Spark."""
     names = {candidate.casefold(): candidate for candidate in known}
     if name.casefold() not in names:
-        raise PenstockError(
-            f"{option}: the script has no {name}; it has {', '.join(names.values()) or 'none'}"
-        )
+        raise PenstockError(f"{option}: there is no {name}; {choice_text(name, names.values())}")
     return names[name.casefold()]
 
 
-def read_rows(table: str, path: Path, schema: pa.Schema) -> pa.Table:
-    """The rows of a file, with the types that ``schema`` gives its columns."""
-    if not path.is_file():
-        raise InputError(table, f"there is no file {path}")
-    try:
-        match path.suffix.lower():
-            case ".parquet":
-                return pa.parquet.read_table(path)
-            case ".csv":
-                return _read_csv(path, schema)
-            case ".jsonl" | ".ndjson":
-                options = pa.json.ParseOptions(
-                    explicit_schema=_plain(schema), unexpected_field_behavior="infer"
-                )
-                return pa.json.read_json(path, parse_options=options)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(table, f"{path} cannot be read: {error}") from error
-    raise InputError(table, f"{path} has an ending that is not known; known are {_ENDINGS}")
-
-
-def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
-    # An empty field is NULL unless it is quoted, the way Spark and PostgreSQL write it.
-    options = pa.csv.ConvertOptions(
-        column_types=_plain(schema),
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-        null_values=[""],
-    )
-    return pa.csv.read_csv(path, convert_options=options)
-
-
-def _plain(schema: pa.Schema) -> pa.Schema:
-    """The schema without NOT NULL: NULLs are reported by the pipeline, which can say where they stand."""
-    return pa.schema([field.with_nullable(True) for field in schema])
-
-
 def write_rows(data: pa.Table, path: Path) -> None:
-    """Write ``data`` to a file of the kind its ending names, replacing what is there."""
+    """Write ``data`` to a file in the format given by its extension, replacing an existing file."""
     match path.suffix.lower():
         case ".parquet":
             pa.parquet.write_table(data, path)
@@ -103,4 +60,6 @@ def write_rows(data: pa.Table, path: Path) -> None:
                 for row in data.to_pylist():
                     file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
         case _:
-            raise PenstockError(f"{path} has an ending that is not known; known are {_ENDINGS}")
+            from penstock.intake.file_rows import ENDINGS  # it knows types, and with them half of the package
+
+            raise PenstockError(f"{path} has an unknown file extension; known ones are {', '.join(ENDINGS)}")

@@ -1,7 +1,7 @@
-"""The ``penstock`` command: its verbs, and one way to report what goes wrong.
+"""The ``penstock`` command: its subcommands, and one way to report errors.
 
 Whatever Penstock raises on purpose is printed as one message and ends with exit code 1; a traceback is for
-bugs, and for those who ask with ``--debug``.
+bugs, and for ``--debug``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.cli.console import err, print_error
+from penstock import __version__
+from penstock.cli.check import check
+from penstock.cli.console import err, out, print_error
 from penstock.cli.demo.command import demo
 from penstock.cli.explain import explain
+from penstock.cli.inspect import inspect
 from penstock.cli.profile import profile
+from penstock.cli.recover import recover
 from penstock.cli.run import run
 from penstock.cli.state import status, verify
 from penstock.errors import CorruptionError, EnvironmentProblem, EvaluationError, PenstockError
@@ -30,15 +34,15 @@ _HINTS: dict[type[PenstockError], str] = {
 
 
 def _examples(*lines: tuple[str, str]) -> str:
-    """The end of a help page: commands to try, and what they do."""
+    """The end of a help page: example commands, and what they do."""
     return "**Examples**\n\n" + "\n".join(f"- `{command}`: {meaning}" for command, meaning in lines)
 
 
 class _Verbs(TyperGroup):
-    """Reports expected errors for all verbs."""
+    """Reports expected errors for all subcommands."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb; turn Penstock's own errors into a message and an exit code."""
+        """Run the subcommand; turn Penstock's own errors into a message and an exit code."""
         try:
             return super().invoke(ctx)
         except PenstockError as error:
@@ -69,11 +73,20 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"penstock {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _main(
     debug: bool = typer.Option(False, "--debug", help="Show the full traceback of an error."),
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+    ),
 ) -> None:
-    """Penstock keeps SQL views on Apache Spark up to date by doing work in proportion to what changed."""
+    """Penstock keeps SQL views on Apache Spark up to date, with work proportional to what changed."""
 
 
 _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
@@ -100,8 +113,9 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
         explain,
         _examples(
             ("penstock explain shop.sql", "plans and operators of all views, as text"),
-            ("penstock explain shop.sql revenue", "of one view"),
+            ("penstock explain shop.sql --view revenue", "of one view"),
             ("penstock explain shop.sql --graph shop.svg", "the circuit as a picture"),
+            ("penstock explain shop.sql --view revenue --graph revenue.svg", "the part behind one view"),
             ("penstock explain shop.sql --mermaid", "the circuit as text that Markdown pages can draw"),
         ),
     ),
@@ -117,6 +131,33 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
         _examples(
             ("penstock status penstock-demo", "what the demo has left behind"),
             ("penstock status --watch shop-state", "a pipeline that runs elsewhere, once a second"),
+        ),
+    ),
+    (
+        check,
+        _examples(
+            ("penstock check shop-state", "every file of the folder; exit code 0 if all are sound"),
+            ("penstock check shop-state --json", "the same for other programs"),
+        ),
+    ),
+    (
+        inspect,
+        _examples(
+            ("penstock inspect shop-state", "versions, arrangements, batches and segments, as a tree"),
+            (
+                "penstock inspect shop-state --graph spines.svg",
+                "the batches of all arrangements as a picture",
+            ),
+            ("penstock inspect shop-state --rows 3f2a", "the first rows of an arrangement's batches"),
+            ("penstock inspect shop-state --json", "everything, for other programs"),
+        ),
+    ),
+    (
+        recover,
+        _examples(
+            ("penstock recover shop-state", "why the folder cannot be opened, and what that would cost"),
+            ("penstock recover shop-state --accept-loss", "go on without the steps that are lost"),
+            ("penstock recover shop-state --skip-input old.parquet", "without a file that is gone"),
         ),
     ),
     (

@@ -1,4 +1,4 @@
-"""Arguments and options that several verbs share, so that they mean and read the same everywhere."""
+"""Arguments and options that several commands share, so that they mean and read the same everywhere."""
 
 from __future__ import annotations
 
@@ -34,12 +34,10 @@ StorageArgument = Annotated[
         metavar="STORAGE",
         exists=True,
         file_okay=False,
-        help="The folder that holds a pipeline's state.",
+        help="The state folder of a pipeline.",
     ),
 ]
-WorkersOption = Annotated[
-    int, typer.Option("--workers", "-w", min=1, help="How many workers share the work.")
-]
+WorkersOption = Annotated[int, typer.Option("--workers", "-w", min=1, help="The number of workers.")]
 ModeOption = Annotated[
     Mode,
     typer.Option(

@@ -1,4 +1,4 @@
-"""``penstock run``: a script, some files of rows, one step, and what came of it."""
+"""``penstock run``: runs one step of a script with rows from files, and prints the results."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.cli.console import arrow_table, counted, err, out, shown_path
-from penstock.cli.files import Assignment, known_name, parse_assignments, read_rows, write_rows
+from penstock.cli.files import Assignment, known_name, parse_assignments, write_rows
 from penstock.cli.options import Mode, ModeOption, ScriptArgument, WorkersOption, read_script
-from penstock.cli.starting import starting_spark
+from penstock.cli.starting import Starting
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from penstock import Pipeline, Run, StepReport
 
 __all__ = ["run"]
@@ -24,7 +22,7 @@ def run(
     script: ScriptArgument,
     storage: Annotated[
         Path | None,
-        typer.Option("--storage", "-s", help="Where state is kept. Default: SCRIPT-state beside the script."),
+        typer.Option("--storage", "-s", help="The state folder. Default: SCRIPT-state next to the script."),
     ] = None,
     inputs: Annotated[
         list[str] | None,
@@ -32,7 +30,8 @@ def run(
             "--input",
             "-i",
             metavar="TABLE=FILE",
-            help="Rows to put in (.parquet, .csv, .jsonl): upserted by primary key, added if it has none.",
+            help="Rows to add (.parquet, .csv, .jsonl, or a folder): upserted by primary key, or inserted if "
+            "the table has none.",
         ),
     ] = None,
     deletes: Annotated[
@@ -49,37 +48,55 @@ def run(
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--changes", metavar="VIEW", help="Print what this step changed in a view."),
+        typer.Option("--changes", metavar="NAME", help="Print what this step changed in a view or table."),
     ] = None,
     output: Annotated[
         list[str] | None,
         typer.Option("--output", "-o", metavar="VIEW=FILE", help="Write the contents of a view to a file."),
     ] = None,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            help="Recompute views that were edited in the script, and the views that read them.",
+        ),
+    ] = False,
     workers: WorkersOption = 2,
     mode: ModeOption = Mode.RESIDENT,
 ) -> None:
     """Bring the views of a script up to date with new rows.
 
-    The first run creates the tables and views; every later run with the same script and storage goes on from
-    where the last one ended, and does only the work that the new rows ask for.
+    The first run creates the tables and views; every later run with the same script and storage continues
+    where the last one ended, and only processes the new rows. Views can be added to the script at any time.
+    Edited views are shown with their differences, and replaced with --replace.
     """
-    from penstock import Pipeline  # Spark takes a second to import; --help should not wait for it
-
     folder = storage or script.with_name(f"{script.stem}-state")
-    with starting_spark():
-        pipe = Pipeline(script.stem, storage=folder, workers=workers, mode=mode.value)
-        pipe.sql(read_script(script))
-    rows_in = parse_assignments("--input", inputs or (), pipe.tables)
-    rows_out = parse_assignments("--delete", deletes or (), pipe.tables)
-    views = [view.name for view in pipe.views.values() if view.materialized]
-    files = parse_assignments("--output", output or (), views)
-    shown = [known_name("--show", name, views) for name in show or ()]
-    differing = [known_name("--changes", name, views) for name in changes or ()]
-    with err.status("Starting workers …"), pipe.run() as running:
+    with Starting(script.stem, workers, brief=True) as start:
+        from penstock import Pipeline  # a second of imports, while Spark starts; --help does not wait for it
+        from penstock.intake.file_rows import files_in
+        from penstock.pipeline.relations import Relations
+
+        pipe = Pipeline(script.stem, storage=folder, workers=workers, mode=mode.value, spark=start.spark())
+        start.phase("views")
+        replaced = pipe.sql(read_script(script), replace=replace)
+        if replaced:
+            err.print(f"Replaced, to be computed anew: {', '.join(replaced)}")
+        rows_in = parse_assignments("--input", inputs or (), pipe.tables)
+        rows_out = parse_assignments("--delete", deletes or (), pipe.tables)
+        for item in (*rows_in, *rows_out):
+            files_in(item.name, item.path)  # raises if there are none, before workers are started
+        views = [view.name for view in pipe.views.values() if view.materialized]
+        files = parse_assignments("--output", output or (), views)
+        shown = [known_name("--show", name, views) for name in show or ()]
+        followed = [known_name("--changes", name, [*views, *pipe.tables]) for name in changes or ()]
+        differing = [Relations(pipe.catalog).followed(name).name for name in followed]
+        start.phase("workers")
+        running = pipe.run()
+    with running:
         for item in rows_in:
             _put(pipe, running, item)
         for item in rows_out:
-            running.delete(item.name, _rows(pipe, item))
+            running.delete(item.name, running.file_rows(item.name, item.path))
         report = running.step()
         err.print(_summary(report))
         for name in differing:
@@ -93,17 +110,11 @@ def run(
 
 
 def _put(pipe: Pipeline, running: Run, item: Assignment) -> None:
+    rows = running.file_rows(item.name, item.path)
     if pipe.tables[item.name].primary_key:
-        running.upsert(item.name, _rows(pipe, item))
+        running.upsert(item.name, rows)
     else:
-        running.insert(item.name, _rows(pipe, item))
-
-
-def _rows(pipe: Pipeline, item: Assignment) -> pa.Table:
-    from penstock.expr.types import arrow_schema
-
-    fields = pipe.tables[item.name].schema.fields
-    return read_rows(item.name, item.path, arrow_schema([(field.name, field.dataType) for field in fields]))
+        running.insert(item.name, rows)
 
 
 def _summary(report: StepReport) -> str:

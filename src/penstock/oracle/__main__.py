@@ -8,6 +8,7 @@ Exits 1 and prints a small reproduction if any view was ever different from batc
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         vars(options).update(_FULL)
     workers = [int(number) for number in options.workers.split(",")]
     modes = [cast(Mode, mode) for mode in options.modes.split(",")]
+    logging.getLogger("penstock.sql").setLevel(logging.ERROR)  # notes are for people who create views
     spark, _ = find_or_make_session("oracle", max(workers))
     tables = read_tables(options.tables.read_text(encoding="utf-8"))
     queries = _chosen(read_queries(sorted(_files(options.queries))), options.only)

@@ -8,8 +8,12 @@ partitions but one; two queries are planned at a time.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -17,10 +21,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType, YearMonthIntervalType
 
-from penstock.expr.types import arrow_schema
+from penstock.expr.types import arrow_schema, without_lengths
 from penstock.intake.arrow_values import from_arrow
 from penstock.oracle.drive import Functions
 from penstock.oracle.fixtures import Query, dependencies, reads
+from penstock.pipeline.declared import declared_frame
 from penstock.pipeline.tables import TableSchema
 from penstock.sql.session import active_session_kept
 
@@ -34,6 +39,7 @@ _SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.timeType.enabled": "true",
 }
 _AT_ONCE = 2
 
@@ -51,7 +57,8 @@ class BatchSpark:
         self.tables, self.queries = tables, queries
         self._spark, self._session = spark, spark.newSession()
         timezone = spark.conf.get("spark.sql.session.timeZone")
-        for name, value in {**_SETTINGS, "spark.sql.session.timeZone": str(timezone)}.items():
+        settings = dict(pair for query in queries for pair in query.settings)
+        for name, value in {**settings, **_SETTINGS, "spark.sql.session.timeZone": str(timezone)}.items():
             self._session.conf.set(name, value)
         for name, function in (functions or {}).items():
             self._session.udf.register(name, function)
@@ -65,6 +72,8 @@ class BatchSpark:
             }
             for query in queries
         }
+        self._folder = Path(tempfile.mkdtemp(prefix="penstock-oracle-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._contents: dict[str, pa.Table] = {}
         self._answers: dict[str, Answer] = {}
 
@@ -86,7 +95,7 @@ class BatchSpark:
         stale = [q for q in self.queries if q.name not in self._answers or self._reads[q.name] & changed]
         for query in stale:
             if query.name in self._read_by_others:
-                self._session.sql(query.sql).createOrReplaceTempView(query.name)
+                self._session.sql(query.asked).createOrReplaceTempView(query.name)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for query, answer in zip(stale, pool.map(self._answer, stale), strict=True):
                 self._answers[query.name] = answer
@@ -97,16 +106,19 @@ class BatchSpark:
         columns, selected = [], []
         for f in table.fields:
             months = isinstance(f.dataType, YearMonthIntervalType)
-            columns.append(StructField(f.name, IntegerType() if months else f.dataType, f.nullable))
+            columns.append(
+                StructField(f.name, IntegerType() if months else without_lengths(f.dataType), f.nullable)
+            )
             interval = f"CAST(make_ym_interval(0, `{f.name}`) AS {f.dataType.simpleString()}) AS `{f.name}`"
             selected.append(interval if months else f"`{f.name}`")
         frame = self._session.createDataFrame(rows, StructType(columns)).selectExpr(*selected)
+        frame = declared_frame(frame, table.schema, self._folder)
         # Spark knows that what was coalesced to one partition needs no exchange: a query is one task.
         return frame.coalesce(1)
 
     def _answer(self, query: Query) -> Answer:
         try:
-            return to_arrow_table(self._session.sql(query.sql))
+            return to_arrow_table(self._session.sql(query.asked))
         except PySparkException as problem:
             return problem
 

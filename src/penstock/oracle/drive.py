@@ -7,7 +7,7 @@ that is right and one that is wrong on purpose.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +20,8 @@ from penstock.oracle.fixtures import Query, create_table
 from penstock.oracle.model import Step
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.tables import TableSchema
-from penstock.sql.session import MEANING
+from penstock.sql import floating_sums
+from penstock.sql.settings import MEANING
 
 Mode = Literal["resident", "staged"]
 
@@ -50,6 +51,9 @@ class Driver(Protocol):
     def changes(self, view: str) -> pa.Table:
         """What changed in a view since the step before, with ``_weight`` and ``_step``."""
 
+    def summed(self, view: str) -> Collection[str]:
+        """The columns of a view that Spark computes by adding floating-point numbers."""
+
 
 Functions = Mapping[str, Any]
 """Python functions that queries call: PySpark's UDF objects by name."""
@@ -77,21 +81,28 @@ def open_pipeline(
 ) -> Iterator[Driver]:
     """A real pipeline over fresh storage, which goes when it is closed."""
     with tempfile.TemporaryDirectory(prefix="penstock-oracle-") as storage:
-        meaning = tuple(str(spark.conf.get(key)) for key in MEANING)
+        settings = [(key, str(spark.conf.get(key))) for key in MEANING]
+        settings += sorted({pair for query in queries for pair in query.settings})
         declared = tuple((functions or {}).items())
-        planned = _planned(spark, script(tables, queries), meaning, declared)
-        pipe = planned.anew(storage, workers=config.workers, mode=config.mode)
+        planned = _planned(spark, script(tables, queries), tuple(settings), declared)
+        pipe = planned.clone(storage, workers=config.workers, mode=config.mode)
         with pipe.run() as run:
-            yield _PipelineDriver(run)
+            yield _PipelineDriver(run, floating_sums(pipe.catalog))
 
 
 @lru_cache(maxsize=1)
 def _planned(
-    spark: SparkSession, text: str, meaning: tuple[str, ...], functions: tuple[tuple[str, Any], ...]
+    spark: SparkSession,
+    text: str,
+    settings: tuple[tuple[str, str], ...],
+    functions: tuple[tuple[str, Any], ...],
 ) -> Pipeline:
     """All views, planned: how they are run changes nothing about that, and planning takes Spark long.
-    ``meaning`` are the settings of the session that do change it."""
-    pipe = Pipeline("oracle", storage="memory://", spark=spark)
+    ``settings`` are those of the session that do change it."""
+    session = spark.newSession()
+    for key, value in settings:
+        session.conf.set(key, value)
+    pipe = Pipeline("oracle", storage="memory://", spark=session)
     for name, function in functions:
         pipe.function(name, function)
     pipe.sql(text)
@@ -99,9 +110,10 @@ def _planned(
 
 
 class _PipelineDriver:
-    def __init__(self, run: Any) -> None:
-        self._run = run
-        self._before, self._now = -1, -1  # before the first step lies what a view holds when it is created
+    def __init__(self, run: Any, summed: Mapping[str, Collection[str]]) -> None:
+        self._run, self._summed = run, summed
+        self._before: int | None = None  # before the first step lies what a view holds when it is created
+        self._now: int | None = None
 
     def step(self, step: Step) -> None:
         for change in step:
@@ -116,3 +128,6 @@ class _PipelineDriver:
     def changes(self, view: str) -> pa.Table:
         changed: pa.Table = self._run.changes(view, since=self._before)
         return changed
+
+    def summed(self, view: str) -> Collection[str]:
+        return self._summed[view]

@@ -4,17 +4,18 @@ A file of tables holds ``CREATE TABLE name (columns, PRIMARY KEY (columns));`` s
 ``TBLPROPERTIES ('appendOnly' = 'true')`` for a table that takes no deletes. A column's
 COMMENT is a hint to the generator of rows: ``tame`` (no extreme numbers or dates, so that arithmetic cannot
 overflow), ``finite`` (tame, and no NaN or infinity either), ``of: a|b|c`` (only these values). A file of
-queries holds queries, each under a line ``-- name: identifier``, ended by the next such line. ``-- approx:
-columns`` names result columns whose last bits may differ, ``-- exact`` says that none may; without either,
-the FLOAT and DOUBLE columns of a query that sums or averages are approximate (see
-:mod:`penstock.pipeline.compare`).
+queries holds queries, each under a line ``-- name: identifier``, ended by the next such line. ``-- set: key =
+value`` turns on a setting without which Spark refuses the query (for all queries of a run: only for settings
+that change nothing else). A line ``-- spark`` ends the query; what follows is what Spark is asked in its
+place, where the query leaves open what Spark may answer and Penstock says which of the answers it gives
+(docs/row-order.md).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -41,23 +42,24 @@ _CREATE = re.compile(
 )
 _KEY = re.compile(r",\s*PRIMARY\s+KEY\s*\(([^)]*)\)\s*$", re.IGNORECASE)
 _TRUE = re.compile(r"'(\w+)'\s*=\s*'true'", re.IGNORECASE)
-_HEADER = re.compile(r"^--\s*(name|approx|exact)\b:?\s*(.*)$")
+_HEADER = re.compile(r"^--\s*(name|set|spark)\b:?\s*(.*)$")
 _WORD = re.compile(r"\w+")
-_INEXACT = re.compile(r"\b(sum|avg|mean)\s*\(", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query under a name. ``approx``: the columns compared with a tolerance, None to derive them."""
+    """A query under a name. ``settings``: what the session must have for Spark to accept it. ``stated``: the
+    same question with one possible answer, which Spark is asked instead; empty if it has one itself."""
 
     name: str
     sql: str
-    approx: tuple[str, ...] | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    stated: str = ""
 
     @property
-    def inexact(self) -> bool:
-        """Whether the query's own floating-point results may depend on the order Spark adds in."""
-        return self.approx is None and _INEXACT.search(self.sql) is not None
+    def asked(self) -> str:
+        """What Spark is asked."""
+        return self.stated or self.sql
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -87,7 +89,9 @@ def read_tables(text: str) -> list[TableSchema]:
         columns = body[: key.start()] if key else body
         found.append(
             table(
-                *(name, columns, names),
+                name,
+                columns,
+                names,
                 append_only="appendonly" in properties,
                 static="static" in properties,
             )
@@ -127,17 +131,21 @@ def read_queries(paths: Iterable[Path]) -> list[Query]:
 
 def _queries(text: str) -> list[Query]:
     queries: list[Query] = []
-    name, approx, lines = "", None, list[str]()
+    query, texts = Query("", ""), [list[str]()]
     for line in [*text.splitlines(), "-- name: end"]:
         header = _HEADER.match(line)
         if header is None:
-            lines.append(line)
+            texts[-1].append(line)
         elif header[1] == "name":
-            if name:
-                queries.append(Query(name, "\n".join(lines).strip().rstrip(";"), approx))
-            name, approx, lines = header[2].strip(), None, []
+            if query.name:
+                sql, *stated = ("\n".join(lines).strip().rstrip(";") for lines in texts)
+                queries.append(replace(query, sql=sql, stated="".join(stated)))
+            query, texts = Query(header[2].strip(), ""), [[]]
+        elif header[1] == "spark":
+            texts.append([])
         else:
-            approx = tuple(header[2].replace(",", " ").split()) if header[1] == "approx" else ()
+            key, _, value = (part.strip() for part in header[2].partition("="))
+            query = replace(query, settings=(*query.settings, (key, value)))
     return queries
 
 

@@ -88,6 +88,7 @@ _ORDINARY: dict[type[t.DataType], Callable[[int], Any]] = {
     t.DateType: lambda i: _FIRST_DAY + dt.timedelta(days=i),
     t.TimestampType: lambda i: (_FIRST_INSTANT + dt.timedelta(minutes=30 * i)).replace(tzinfo=dt.UTC),
     t.TimestampNTZType: lambda i: _FIRST_INSTANT + dt.timedelta(minutes=30 * i),
+    t.TimeType: lambda i: dt.time(i // 2 % 24, 30 * (i % 2), i % 60),
     t.DayTimeIntervalType: lambda i: dt.timedelta(hours=7 * i - 7),
     t.YearMonthIntervalType: lambda i: i - 1,
 }
@@ -104,6 +105,10 @@ def _ordinary(data_type: t.DataType, count: int) -> Values:
         return [i % whole + (i * 7 % 10) * unit * bool(data_type.scale) for i in range(count)]
     if isinstance(data_type, (t.ArrayType, t.StructType, t.MapType)):
         return _nested(data_type, min(count, 12), _ordinary)
+    if isinstance(data_type, (t.CharType, t.VarcharType)):
+        # Of more texts than fit, the last characters: they are numbered. Some have spaces that make no CHAR.
+        texts = [text[-data_type.length :] for text in _ordinary(t.StringType(), count)]
+        return [text + " " * (i % 3) for i, text in enumerate(texts)]
     return [_ORDINARY[type(data_type)](i) for i in range(count)]
 
 
@@ -142,6 +147,7 @@ _EDGES: dict[type[t.DataType], tuple[Values, Values]] = {  # (always, only where
         [dt.datetime(2024, 10, 27, 2, 30), dt.datetime(1969, 12, 31, 23, 59, 59, 999_999)],
         [dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999_999)],
     ),
+    t.TimeType: ([dt.time(0), dt.time(23, 59, 59), dt.time(12)], []),
     t.DayTimeIntervalType: (
         [dt.timedelta(0), dt.timedelta(days=-1, microseconds=1)],
         [dt.timedelta(days=106_751_991), dt.timedelta(days=-106_751_991)],
@@ -161,6 +167,9 @@ def _edges(data_type: t.DataType, hint: str = "") -> Values:
         return [largest, largest.copy_negate(), unit, Decimal(0)] if free else [-unit, unit, Decimal(0)]
     if isinstance(data_type, (t.ArrayType, t.StructType, t.MapType)):
         return _nested_edges(data_type)
+    if isinstance(data_type, (t.CharType, t.VarcharType)):
+        inside = [text[: data_type.length] for text in _EDGES[t.StringType][0]]
+        return [*inside, "x" * data_type.length, " " * (data_type.length + 2), "a" + " " * data_type.length]
     if isinstance(data_type, t.TimestampType):
         return [value.replace(tzinfo=dt.UTC) for value in _edges(t.TimestampNTZType(), hint)]
     always, wild = _EDGES[type(data_type)]

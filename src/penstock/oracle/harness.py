@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import EvaluationError
 from penstock.oracle.batch import Answer, BatchSpark
 from penstock.oracle.drive import Config, Driver, Functions, OpenDriver, open_pipeline
-from penstock.oracle.fixtures import Query, as_queries, dependencies
+from penstock.oracle.fixtures import Query, as_queries
 from penstock.oracle.model import Model, Step
 from penstock.oracle.stream import make_stream
 from penstock.pipeline.compare import Mismatch, consolidate, difference
@@ -188,8 +188,7 @@ def observe(
 
     ``baseline`` is what the views hold at the start, where that is not the beginning of the pipeline.
     """
-    inexact = _inexact(case.queries)
-    views = [_View(query, query.name in inexact, (baseline or {}).get(query.name)) for query in case.queries]
+    views = [_View(query, (baseline or {}).get(query.name)) for query in case.queries]
     for number, step in enumerate(case.steps):
         try:
             driver.step(step)
@@ -214,24 +213,18 @@ def _raised(problem: Exception, case: Case, step: int) -> Difference:
     return Difference(known, case.config, step, "raised an error", detail)
 
 
-def _inexact(queries: Sequence[Query]) -> set[str]:
-    """The queries that sum or average, or read one that does, and do not say which columns that is about."""
-    sums = {query.name for query in queries if query.inexact}
-    below = dependencies(queries)
-    return {q.name for q in queries if q.approx is None and sums & {q.name, *below[q.name]}}
-
-
 class _View:
     """One view under observation: what it must equal, and the sum of its changes so far."""
 
-    def __init__(self, query: Query, inexact: bool, baseline: pa.Table | None) -> None:
-        self.query, self._inexact = query, inexact
+    def __init__(self, query: Query, baseline: pa.Table | None) -> None:
+        self.query = query
         self._sum = None if baseline is None else (baseline, np.ones(len(baseline), np.int64))
 
     def wrong(self, driver: Driver, expected: Answer) -> tuple[str, Mismatch] | None:
         """What is wrong with the view after a step, if anything."""
         contents = driver.read(self.query.name)
-        mismatch = difference(contents, expected, approx=self._approx(expected), tolerance=TOLERANCE)
+        summed = driver.summed(self.query.name)
+        mismatch = difference(contents, expected, approx=summed, tolerance=TOLERANCE)
         if mismatch is not None:
             return "the view is not Spark's batch answer", mismatch
         changes = driver.changes(self.query.name)
@@ -245,11 +238,6 @@ class _View:
         if mismatch is not None:
             return "the sum of the view's changes is not the view", mismatch
         return None
-
-    def _approx(self, expected: pa.Table) -> Sequence[str]:
-        if self.query.approx is not None:
-            return self.query.approx
-        return [f.name for f in expected.schema if self._inexact and pa.types.is_floating(f.type)]
 
 
 def check_error(

@@ -2,21 +2,24 @@
 
 Plain Python dictionaries from a row's identity (its key, or the whole row in a keyless table) to the rows
 themselves, slow and obvious on purpose. Identity is Spark's: NULLs are equal, so are all NaN, so are both
-zeros; and a table holds one spelling of each, as in a pipeline. Applying a step also *repairs* it: a delete
-of a row that a keyless table does not hold or may not lose, or an insert of a key that is there already,
-would be refused by a pipeline and is left out, so that any subset of a valid stream is a valid stream,
-which is what shrinking needs.
+zeros; and a table holds one spelling of each, as in a pipeline. Texts are cut to the length of their
+VARCHAR(n) or CHAR(n), and the latter are held without spaces at the end: Spark pads them when it reads.
+Applying a step also *repairs* it: a delete of a row that a keyless table does not hold or may not lose, or an
+insert of a key that is there already, would be refused by a pipeline and is left out, so that any subset of a
+valid stream is a valid stream, which is what shrinking needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
+from pyspark.sql import types as t
 
-from penstock.expr.functions.floats import one_spelling
+from penstock.expr.functions.floats import normalise_floats
+from penstock.expr.types import has_lengths
 from penstock.pipeline.compare import identities
 from penstock.pipeline.tables import TableSchema
 
@@ -49,16 +52,26 @@ class _Held:
 
     def apply(self, change: Change) -> Change:
         accept = getattr(self, f"_{change.operation}")
-        kept = [
-            i for i, key in enumerate(identities(change.rows, self.columns)) if accept(key, self.pushed + i)
-        ]
+        rows = self._cut(change.rows)
+        kept = [i for i, key in enumerate(identities(rows, self.columns)) if accept(key, self.pushed + i)]
         if change.operation != "delete":
-            columns = map(one_spelling, change.rows.columns)
+            columns = map(normalise_floats, rows.columns)
             self.batches.append(pa.RecordBatch.from_arrays(list(columns), schema=change.rows.schema))
             self.pushed += len(change.rows)
         if len(kept) == len(change.rows):
             return change
         return Change(change.table, change.operation, change.rows.take(pa.array(kept, pa.int64())))
+
+    def _cut(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with texts that fit their columns."""
+        types = {field.name: field.dataType for field in self.table.fields}
+        columns = [
+            pa.array([_cut(value, types[name]) for value in column.to_pylist()], column.type)
+            if has_lengths(types[name])
+            else column
+            for name, column in zip(rows.schema.names, rows.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
     def _insert(self, key: Hashable, position: int) -> bool:
         if self.table.keyed and key in self.rows:
@@ -83,6 +96,23 @@ class _Held:
         schema = self.table.arrow_schema
         positions = [position for held in self.rows.values() for position in held]
         return pa.Table.from_batches(self.batches, schema).take(pa.array(positions, pa.int64()))
+
+
+def _cut(value: Any, data_type: t.DataType) -> Any:
+    """A value with every VARCHAR(n) in it cut to n characters, and CHAR(n) without spaces at its end."""
+    if value is None:
+        return None
+    if isinstance(data_type, t.CharType):
+        return value[: data_type.length].rstrip(" ")
+    if isinstance(data_type, t.VarcharType):
+        return value[: data_type.length]
+    if isinstance(data_type, t.ArrayType):
+        return [_cut(item, data_type.elementType) for item in value]
+    if isinstance(data_type, t.MapType):
+        return [(_cut(key, data_type.keyType), _cut(item, data_type.valueType)) for key, item in value]
+    if isinstance(data_type, t.StructType):
+        return {field.name: _cut(value[field.name], field.dataType) for field in data_type.fields}
+    return value
 
 
 class Model:

@@ -33,7 +33,8 @@ def render(case: Case, found: Difference) -> str:
     lines = [_HEAD.format(difference=found.what, slots=slots)]
     lines += ['tables = read_tables("""', *map(create_table, tables), '""")', "queries = ["]
     for query in case.queries:
-        lines.append(f'    Query({query.name!r}, """{query.sql}""", {query.approx!r}),')
+        more = f", {query.settings!r}, {query.stated!r}" if query.settings or query.stated else ""
+        lines.append(f'    Query({query.name!r}, """{query.sql}"""{more}),')
     lines += ["]", "steps = steps_from(tables, ["]
     lines += [f"    {_step(step)}," for step in case.steps]
     lines.append("])")

@@ -71,7 +71,7 @@ class _Story:
 
     def tell(self, steps: int) -> list[Step]:
         huge_at, clear_at = (steps * 3) // 5, (steps * 4) // 5
-        told = []
+        stream = []
         for number in range(steps):
             if number == 0:
                 changes = [change for table in self.tables for change in self._fill(table)]
@@ -85,8 +85,8 @@ class _Story:
                 changes = []
             else:
                 changes = self._some()
-            told.append(self.model.apply(tuple(changes)))
-        return told
+            stream.append(self.model.apply(tuple(changes)))
+        return stream
 
     def _pick(self) -> TableSchema:
         return self.tables[int(self.rng.integers(len(self.tables)))]

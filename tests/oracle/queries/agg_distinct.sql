@@ -27,7 +27,6 @@ SELECT g, count(DISTINCT f64) AS a, count(DISTINCT f32) AS b, sum(DISTINCT f64) 
 SELECT count(DISTINCT region) AS a, count(DISTINCT tier) AS b, sum(tier) AS c, min(name) AS d FROM customers
 
 -- name: agg_distinct_statistics
--- approx: a, b
 SELECT product, stddev(DISTINCT qty) AS a, var_pop(DISTINCT qty) AS b, bit_xor(DISTINCT qty) AS c FROM lines GROUP BY product
 
 -- name: agg_distinct_extremes

@@ -83,7 +83,6 @@ SELECT region, mode(tier, true) AS a, mode() WITHIN GROUP (ORDER BY tier) AS b, 
 SELECT mode(status, true) AS a, mode() WITHIN GROUP (ORDER BY customer DESC) AS b FROM orders
 
 -- name: agg_everything_at_once
--- approx: e
 SELECT region, count(*) AS a, sum(credit) AS b, count(DISTINCT tier) AS c, max(name) AS d, stddev(tier) AS e, median(tier) AS f,
   listagg(name, ',') WITHIN GROUP (ORDER BY id) AS g, max_by(name, id) AS h, bool_and(active) AS i
 FROM customers GROUP BY region

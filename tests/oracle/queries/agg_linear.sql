@@ -29,35 +29,27 @@ FROM tame GROUP BY g
 SELECT b, bit_and(i64) AS x, bit_or(i64) AS y, bit_xor(i64) AS z, bit_xor(i8) AS w FROM typed GROUP BY b
 
 -- name: agg_variance
--- approx: a, b, c, d
 SELECT product, var_pop(price) AS a, var_samp(price) AS b, variance(qty) AS c, var_pop(qty) AS d FROM lines GROUP BY product
 
 -- name: agg_stddev
--- approx: a, b, c, d
 SELECT product, stddev_pop(price) AS a, stddev_samp(price) AS b, stddev(qty) AS c, std(qty) AS d FROM lines GROUP BY product
 
 -- name: agg_variance_of_decimals
--- approx: a, b
 SELECT status, var_samp(amount) AS a, stddev_pop(amount) AS b FROM orders GROUP BY status
 
 -- name: agg_variance_globally
--- approx: a, b
 SELECT var_pop(qty) AS a, stddev_samp(credit) AS b FROM lines CROSS JOIN (SELECT max(credit) AS credit FROM customers)
 
 -- name: agg_skewness_kurtosis
--- approx: a, b, c, d
 SELECT product, skewness(price) AS a, kurtosis(price) AS b, skewness(qty) AS c, kurtosis(qty) AS d FROM lines GROUP BY product
 
 -- name: agg_covariance
--- approx: a, b
 SELECT product, covar_pop(price, qty) AS a, covar_samp(price, qty) AS b FROM lines GROUP BY product
 
 -- name: agg_correlation
--- approx: a
 SELECT product, corr(price, qty) AS a FROM lines GROUP BY product
 
 -- name: agg_regression
--- approx: a, b, c, d, e, f, h, i
 SELECT product, regr_avgx(price, qty) AS a, regr_avgy(price, qty) AS b, regr_sxx(price, qty) AS c,
   regr_syy(price, qty) AS d, regr_sxy(price, qty) AS e, regr_r2(price, qty) AS f, regr_count(price, qty) AS g,
   regr_slope(price, qty) AS h, regr_intercept(price, qty) AS i
@@ -73,7 +65,6 @@ SELECT status, sum(amount) FILTER (WHERE false) AS a, count(*) FILTER (WHERE amo
 FROM orders GROUP BY status
 
 -- name: agg_filtered_statistics
--- approx: a
 SELECT product, stddev(price) FILTER (WHERE qty > 1) AS a, count(price) FILTER (WHERE qty > 1) AS b FROM lines GROUP BY product
 
 -- name: agg_sum_avg_count_of_one_column

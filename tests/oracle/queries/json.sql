@@ -18,3 +18,7 @@ LATERAL VIEW json_tuple(j, 'a', 'b', 'zz') t AS a, b, c
 
 -- name: json_nested
 SELECT i8, to_json(named_struct('arr', arr, 'st', st, 'mp', mp)) AS j, json_array_length(to_json(arr)) AS n FROM typed
+
+-- name: json_computed_path
+SELECT k, kind, get_json_object(concat('{"open": {"a": ', k, '}, "click": [1, ', k, '], "x": "', kind, '"}'), concat('$.', kind)) AS a,
+  get_json_object('{"open": [10, 11, 12], "close": 5}', concat('$.', kind, '[', k, ']')) AS b, get_json_object('{"a": 1}', label) AS c FROM events

@@ -73,7 +73,6 @@ SELECT id, at, count(*) OVER (ORDER BY at RANGE BETWEEN INTERVAL 1 DAY PRECEDING
 SELECT g, i32, count(*) OVER (PARTITION BY g ORDER BY i32 RANGE BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS n FROM tame
 
 -- name: win_statistics
--- approx: a, b, c
 SELECT order_id, line, stddev(price) OVER w AS a, var_pop(qty) OVER w AS b, corr(qty, price) OVER w AS c FROM lines WINDOW w AS (PARTITION BY product ORDER BY order_id, line ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING)
 
 -- name: win_filtered_aggregate
@@ -118,3 +117,14 @@ SELECT x, count(*) OVER (PARTITION BY x) AS n FROM events
 -- name: win_small_decimals
 SELECT g, sum(d9) OVER (PARTITION BY g) AS s, avg(d9) OVER (PARTITION BY g) AS a FROM tame
 
+
+-- name: window_first_and_last_value_filter
+SELECT id, customer, first_value(amount) FILTER (WHERE status <> 'new') OVER (PARTITION BY customer ORDER BY id) AS f,
+  last_value(amount) FILTER (WHERE status = 'paid') OVER (PARTITION BY customer ORDER BY id) AS l FROM orders
+
+-- name: window_first_value_filter_ignore_nulls
+SELECT id, first_value(note) FILTER (WHERE amount > 0) IGNORE NULLS OVER (ORDER BY placed, id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS f,
+  last(note, true) FILTER (WHERE status = 'sent') OVER (ORDER BY placed, id) AS l, any_value(note) FILTER (WHERE customer > 1) OVER (ORDER BY id) AS a FROM orders
+
+-- name: window_first_value_filter_null
+SELECT id, first_value(id) FILTER (WHERE amount > 5) OVER (PARTITION BY status ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS f FROM orders

@@ -37,7 +37,6 @@ SELECT s.ticket, s.good_id FROM till_sales s WHERE (s.ticket, s.good_id) NOT IN 
 SELECT d.day, s.ticket, s.good_id, sum(s.paid) OVER (ORDER BY d.day RANGE BETWEEN INTERVAL '45' DAY PRECEDING AND CURRENT ROW) AS recent, count(*) OVER (PARTITION BY s.shop_id ORDER BY d.day RANGE BETWEEN INTERVAL '3' MONTH PRECEDING AND CURRENT ROW) AS before FROM till_sales s JOIN days d ON s.day_id = d.day_id
 
 -- name: form_statistics_over_window
--- approx: sd, v
 SELECT ticket, good_id, stddev_samp(qty) OVER (PARTITION BY shop_id) AS sd, var_pop(price) OVER (PARTITION BY good_id ORDER BY ticket) AS v, median(qty) OVER (PARTITION BY shop_id) AS mid FROM till_sales
 
 -- name: form_collect_over_window
@@ -107,7 +106,6 @@ SELECT d.year, p.state, g.category, sum(s.paid) AS total FROM till_sales s JOIN 
 SELECT p.state, d.year, g.category, count(*) AS n FROM till_sales s JOIN days d ON s.day_id = d.day_id JOIN shops p ON s.shop_id = p.shop_id JOIN goods g ON s.good_id = g.good_id GROUP BY CUBE (p.state), GROUPING SETS ((d.year, g.category), (g.category))
 
 -- name: form_percentile_array
--- approx: skew
 SELECT shop_id, percentile(paid, array(0.25, 0.5, 0.75)) AS quartiles, mode(good_id, true) AS usual, skewness(qty) AS skew, bit_or(qty) AS bits FROM till_sales GROUP BY shop_id
 
 -- name: form_nested_ctes

@@ -77,7 +77,6 @@ SELECT trunc(d.day, 'MM') AS month, date_format(d.day, 'yyyy-MM') AS label, last
 SELECT m.depot, CASE WHEN datediff(x.day, d.day) < 0 THEN 'before' WHEN datediff(x.day, d.day) <= 30 THEN 'month' WHEN datediff(x.day, d.day) <= 365 THEN 'year' ELSE 'late' END AS delay, count(*) AS n, avg(datediff(x.day, d.day)) AS mean FROM mail_sales m JOIN days d ON m.day_id = d.day_id JOIN days x ON m.ship_day_id = x.day_id GROUP BY 1, 2
 
 -- name: shape_correlations
--- approx: sd, cv, c, mean, v, slope
 SELECT g.category, stddev_samp(s.qty) AS sd, stddev_samp(s.qty) / nullif(avg(s.qty), 0) AS cv, corr(s.qty, s.price) AS c, avg(s.qty) AS mean, var_pop(s.price) AS v, regr_slope(s.paid, s.price) AS slope FROM till_sales s JOIN goods g ON s.good_id = g.good_id GROUP BY g.category
 
 -- name: shape_percentiles

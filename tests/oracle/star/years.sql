@@ -24,7 +24,6 @@ SELECT brand, year, quarter, total, lag(total) OVER w AS before, total - lag(tot
 FROM (SELECT g.brand, d.year, d.quarter, sum(s.paid) AS total FROM till_sales s JOIN goods g USING (good_id) JOIN days d USING (day_id) GROUP BY g.brand, d.year, d.quarter) AS q WINDOW w AS (PARTITION BY brand ORDER BY year NULLS FIRST, quarter NULLS FIRST)
 
 -- name: year_stock_mean_and_spread
--- approx: m1, s1, m2, s2
 WITH spread AS (SELECT i.depot, g.good_id, d.month, stddev_samp(i.on_hand) AS sd, avg(i.on_hand) AS mean FROM stock i JOIN goods g ON i.good_id = g.good_id JOIN days d ON i.day_id = d.day_id WHERE d.year = 2021 GROUP BY i.depot, g.good_id, d.month)
 SELECT a.depot, a.good_id, a.month AS month1, a.mean AS m1, a.sd AS s1, b.month AS month2, b.mean AS m2, b.sd AS s2 FROM spread a JOIN spread b ON a.depot = b.depot AND a.good_id = b.good_id AND a.month = b.month - 1 WHERE CASE a.mean WHEN 0 THEN 0 ELSE a.sd / a.mean END > 0.31
 

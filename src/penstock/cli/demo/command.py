@@ -15,7 +15,7 @@ import typer
 from penstock.cli.console import err, out, shown_path
 from penstock.cli.demo.display import Journal, Move, display_for
 from penstock.cli.options import Mode, ModeOption, WorkersOption
-from penstock.cli.starting import starting_spark
+from penstock.cli.starting import Starting
 from penstock.cli.state import verdicts
 from penstock.errors import PipelineError
 
@@ -53,12 +53,13 @@ def demo(
     if sql:
         out.print(script, markup=False, soft_wrap=True, end="")
         return
-    from penstock import Pipeline  # Spark takes a second to import; --help should not wait for it
+    with Starting("shop", workers) as start:
+        from penstock import Pipeline  # a second of imports, while Spark starts; --help does not wait for it
 
-    with starting_spark():
-        pipe = Pipeline("shop", storage=storage, workers=workers, mode=mode.value)
+        pipe = Pipeline("shop", storage=storage, workers=workers, mode=mode.value, spark=start.spark())
+        start.phase("views")
         pipe.sql(script)
-    with err.status("Starting workers …"):
+        start.phase("workers")
         running = pipe.run()
     with running as run:
         _live(pipe, run, steps, orders, seed)

@@ -6,7 +6,7 @@ that hashed the rows for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.circuit.circuit import Node
 from penstock.circuit.operator import Incremental
@@ -24,24 +24,29 @@ _KINDS: dict[Incremental, NodeKind] = {
 }
 
 
-def from_program(program: Program, title: str, columns: Mapping[str, Sequence[str]]) -> GraphModel:
-    """The model of ``program``; ``columns`` are those of every table and view, as they were declared."""
+def from_program(
+    program: Program, title: str, columns: Mapping[str, Sequence[str]], views: Iterable[str] | None = None
+) -> GraphModel:
+    """The model of ``program``, or of the part that computes ``views``; ``columns`` are those of every table
+    and view, as they were declared."""
     circuit = program.circuit
     fragment_of = {node: fragment.id for fragment in program.fragments for node in fragment.nodes}
     names = {node: name for name, node in (*circuit.tables.items(), *circuit.views.items())}
+    shown = set(range(len(circuit.nodes)))
+    if views is not None:
+        shown = set().union(*(circuit.ancestors(circuit.views[view]) for view in views))
     nodes = tuple(
         _node(node, names.get(node.id), columns, program.level_of[node.id], fragment_of[node.id])
         for node in circuit.nodes
+        if node.id in shown
     )
-    edges = tuple(
-        GraphEdge(
-            edge.source,
-            edge.target,
-            _key(circuit.nodes[edge.source]) if edge.exchange else None,
-        )
+    # An operator may read another twice (a table joined with itself): that is one line in a drawing.
+    edges = dict.fromkeys(
+        GraphEdge(edge.source, edge.target, _key(circuit.nodes[edge.source]) if edge.exchange else None)
         for edge in program.edges
+        if edge.target in shown
     )
-    return GraphModel(title, nodes, edges)
+    return GraphModel(title, nodes, tuple(edges))
 
 
 def _node(

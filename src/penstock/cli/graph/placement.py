@@ -15,23 +15,27 @@ __all__ = ["Box", "FragmentBox", "LevelBand", "Metrics", "Placement", "Route", "
 class Metrics:
     """Sizes in pixels."""
 
-    node_width: float = 188
-    label_size: float = 12.5
-    detail_size: float = 10
+    card_width: float = 206
+    label_size: float = 11.5
+    detail_size: float = 9.5
     detail_lines: int = 3
-    key_size: float = 9.5
-    pad: float = 12
-    row_gap: float = 11
-    fragment_head: float = 20
-    fragment_gap: float = 22
-    lane_height: float = 20
-    port_gap: float = 17
+    key_size: float = 9
+    word_gap: float = 6
+    pad: float = 10
+    row_height: float = 19
+    line_height: float = 12
+    table_bar: float = 4
+    card_gap: float = 10
+    fragment_head: float = 17
+    fragment_gap: float = 16
+    lane_height: float = 12
+    port_gap: float = 15
     gutter: float = 7
-    gap_min: float = 74
-    gap_max: float = 150
-    margin: float = 26
-    top: float = 96
-    bottom: float = 66
+    key_room: float = 48
+    gap_min: float = 62
+    gap_max: float = 140
+    margin: float = 24
+    top: float = 92
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,10 @@ class LevelBand:
 
 
 class Route(Enum):
-    """How an edge is drawn: straight down, through its fragment's gutter, or across a gap."""
+    """How an edge is drawn: to the next line of a card (not at all), straight down to the next card, through
+    its fragment's gutter, or across a gap."""
 
+    NEXT = "next"
     DOWN = "down"
     GUTTER = "gutter"
     ACROSS = "across"
@@ -105,6 +111,7 @@ class Placement:
     height: float
     bands: tuple[LevelBand, ...]
     fragments: tuple[FragmentBox, ...]
+    cards: tuple[tuple[int, ...], ...]
     nodes: Mapping[int, Box]
     words: Mapping[int, Words]
     wires: tuple[Wire, ...]

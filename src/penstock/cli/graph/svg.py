@@ -1,108 +1,104 @@
 """Paints a laid-out circuit as an SVG that stands alone: no scripts, no fonts or styles from elsewhere.
 
 Colours say how an operator is incremental, shapes say what it is, thick lines are exchanges. Everything
-that had to be shortened is there in full as a tooltip.
+that had to be shortened is there in full as a tooltip. Which face a viewer has is unknown: a label and what
+stands beside it are one line of text, so they cannot overlap, and a card cuts off what would leave it.
 """
 
 from __future__ import annotations
 
 from html import escape
 
+from penstock.cli.console import counted
 from penstock.cli.graph.layout import place
+from penstock.cli.graph.legend import cylinder, legend
 from penstock.cli.graph.model import GraphModel, GraphNode, NodeKind
+from penstock.cli.graph.paint import DETAIL, EXCHANGE, FAINT, FONT, INK, PAINT, text
 from penstock.cli.graph.placement import Box, Metrics, Placement, Route, Wire, Words
 from penstock.cli.graph.text import shorten, text_width
 
 __all__ = ["to_svg"]
 
-# Stroke, fill, text: dark enough on light to read at half size and for the common kinds of colour blindness.
-_PAINT: dict[NodeKind, tuple[str, str, str]] = {
-    NodeKind.TABLE: ("#2563a8", "#e3eefb", "#173f6d"),
-    NodeKind.VIEW: ("#1f7a4d", "#ddf3e6", "#12502f"),
-    NodeKind.LINEAR: ("#7b8794", "#ffffff", "#27313b"),
-    NodeKind.BILINEAR: ("#7a4fb5", "#f3edfb", "#4a2a7a"),
-    NodeKind.NON_LINEAR: ("#b8641b", "#fdf1e4", "#73390a"),
-}
-_MEANING: dict[NodeKind, str] = {
-    NodeKind.TABLE: "table (changes come in)",
-    NodeKind.LINEAR: "linear: its own increment",
-    NodeKind.BILINEAR: "bilinear: joins",
-    NodeKind.NON_LINEAR: "non-linear: touched keys only",
-    NodeKind.VIEW: "view (changes go out)",
-}
-_INK, _DETAIL, _FAINT, _EXCHANGE = "#1d2733", "#4d5965", "#66717d", "#d0532f"
 Points = tuple[tuple[float, float], ...]
 
-_FONT = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+_TITLE_SIZE, _FACTS_SIZE = 18.0, 11.5
+_BAND_PAD, _BAND_TOP = 11.0, 64.0
 
 
 def to_svg(model: GraphModel, metrics: Metrics | None = None) -> str:
     """The text of an SVG file that shows ``model``."""
     metrics = metrics or Metrics()
     placement = place(model, metrics)
-    width = max(placement.width, 1060.0)
+    margin, facts = metrics.margin, _facts(model)
+    width = max(placement.width, text_width(facts, _FACTS_SIZE) + 2 * margin)
+    explained, height = legend(placement.height, margin, width - margin)
+    title = shorten(model.title, _TITLE_SIZE, width - 2 * margin, bold=True)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{placement.height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {placement.height:.0f}" font-family="{_FONT}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONT}" role="img">',
         f"<title>{escape(model.title)}</title>",
-        _definitions(),
-        f'<rect width="{width:.0f}" height="{placement.height:.0f}" fill="#f7f8fa"/>',
-        *_heading(model),
+        _definitions(placement),
+        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#f7f8fa"/>',
+        text(margin, 34, title, _TITLE_SIZE, INK, bold=True),
+        text(margin, 54, facts, _FACTS_SIZE, FAINT),
         *_bands(placement),
         *_fragments(model, placement),
-        *(_wire(wire) for wire in placement.wires),
-        *(
-            _node(model.node[node], box, placement.words[node], metrics)
-            for node, box in placement.nodes.items()
-        ),
+        *(_wire(wire) for wire in placement.wires if wire.route is not Route.NEXT),
+        *(_card(model, card, placement, metrics) for card in placement.cards),
         *(_key(wire, metrics) for wire in placement.wires if wire.edge.exchange),
-        *_legend(placement.height - 34, metrics.margin),
+        *explained,
         "</svg>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _definitions() -> str:
+def _facts(model: GraphModel) -> str:
+    kinds = [node.kind for node in model.nodes]
+    tables, views = kinds.count(NodeKind.TABLE), kinds.count(NodeKind.VIEW)
+    numbers = {
+        "table": tables,
+        "view": views,
+        "operator": len(kinds) - tables - views,
+        "fragment": len(model.fragments),
+        "level": model.levels,
+        "exchange": sum(1 for edge in model.edges if edge.exchange),
+    }
+    return " · ".join(counted(number, noun) for noun, number in numbers.items())
+
+
+def _definitions(placement: Placement) -> str:
     markers = "".join(
         f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="{size}" markerHeight="{size}" '
         'markerUnits="userSpaceOnUse" orient="auto">'
         f'<path d="M0,0.6 L7.6,4 L0,7.4 z" fill="{colour}"/></marker>'
-        for name, colour, size in (("arrow", _FAINT, 8), ("exchange", _EXCHANGE, 12))
+        for name, colour, size in (("arrow", FAINT, 8), ("exchange", EXCHANGE, 12))
     )
-    return f"<defs>{markers}</defs>"
+    clips = "".join(
+        f'<clipPath id="card{card[0]}">{_rect(_hull(card, placement), 4)}</clipPath>'
+        for card in placement.cards
+    )
+    return f"<defs>{markers}{clips}</defs>"
 
 
-def _text(
-    x: float, y: float, content: str, size: float, colour: str, *, anchor: str = "start", bold: bool = False
-) -> str:
-    weight = ' font-weight="600"' if bold else ""
+def _rect(box: Box, radius: float, more: str = "") -> str:
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}>'
-        f"{escape(content)}</text>"
+        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
+        f'rx="{radius:.1f}"{more}/>'
     )
 
 
-def _heading(model: GraphModel) -> list[str]:
-    kinds = [node.kind for node in model.nodes]
-    tables, views = kinds.count(NodeKind.TABLE), kinds.count(NodeKind.VIEW)
-    exchanges = sum(1 for edge in model.edges if edge.exchange)
-    facts = (
-        f"{tables} tables · {views} views · {len(kinds) - tables - views} operators · "
-        f"{len(model.fragments)} fragments · {model.levels} levels · {exchanges} exchanges"
-    )
-    return [_text(26, 34, model.title, 18, _INK, bold=True), _text(26, 54, facts, 11.5, _FAINT)]
+def _hull(card: tuple[int, ...], placement: Placement) -> Box:
+    first, last = placement.nodes[card[0]], placement.nodes[card[-1]]
+    return Box(first.x, first.y, first.width, last.bottom - first.y)
 
 
 def _bands(placement: Placement) -> list[str]:
     parts = []
-    top, bottom = 66.0, placement.height - 56
     for band in placement.bands:
-        left, right = band.left - 12, band.right + 12
-        parts.append(
-            f'<rect x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="12" '
-            'fill="#eceff3"/>'
-        )
-        parts.append(_text(left + 14, top + 18, f"level {band.level}", 11, _FAINT, bold=True))
+        left, right = band.left - _BAND_PAD, band.right + _BAND_PAD
+        box = Box(left, _BAND_TOP, right - left, placement.height - _BAND_PAD - _BAND_TOP)
+        parts.append(_rect(box, 12, ' fill="#eceff3"'))
+        parts.append(text(left + 14, _BAND_TOP + 17, f"level {band.level}", 11, FAINT, bold=True))
     return parts
 
 
@@ -110,68 +106,59 @@ def _fragments(model: GraphModel, placement: Placement) -> list[str]:
     parts = []
     for item in placement.fragments:
         box = item.box
-        count = len(model.fragments[item.fragment])
-        tip = f"fragment {item.fragment}: {count} operator{'s' if count > 1 else ''} fused into one function"
-        size = f'width="{box.width:.1f}" height="{box.height:.1f}" rx="11"'
+        operators = counted(len(model.fragments[item.fragment]), "operator")
         parts.append(
-            f"<g><title>{tip}</title>"
-            f'<rect x="{box.x:.1f}" y="{box.y + 2:.1f}" {size} fill="#1d2733" fill-opacity="0.08"/>'
-            f'<rect x="{box.x:.1f}" y="{box.y:.1f}" {size} fill="#fdfdfe" stroke="#cfd6de"/>'
-            + _text(box.x + 13, box.y + 14, f"fragment {item.fragment}", 9, "#98a2ad")
+            f"<g><title>fragment {item.fragment}: {operators} fused into one function</title>"
+            + _rect(Box(box.x, box.y + 2, box.width, box.height), 9, ' fill="#1d2733" fill-opacity="0.08"')
+            + _rect(box, 9, ' fill="#fdfdfe" stroke="#cfd6de"')
+            + text(box.x + 11, box.y + 12, f"fragment {item.fragment}", 8.5, "#98a2ad")
             + "</g>"
         )
     return parts
 
 
-def _outline(kind: NodeKind, box: Box) -> str:
-    """The shape of a node: a sheet with a header bar for tables, a pill for views, a plate for operators."""
-    stroke, fill, _ = _PAINT[kind]
-    radius = min(box.height / 2, 18.0) if kind is NodeKind.VIEW else 2.5 if kind is NodeKind.TABLE else 6.0
-    shape = (
-        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
-        f'rx="{radius:.1f}" fill="{fill}" stroke="{stroke}" stroke-width="1.3"/>'
+def _card(model: GraphModel, card: tuple[int, ...], placement: Placement, metrics: Metrics) -> str:
+    """A chain of operators, one below the other, in the frame of the one that matters most."""
+    hull = _hull(card, placement)
+    rows = "".join(
+        _row(model.node[node], placement.nodes[node], placement.words[node], metrics, first=node == card[0])
+        for node in card
     )
-    if kind is NodeKind.TABLE:
-        bar = f"M{box.x:.1f},{box.y + 2.5:.1f} h{box.width:.1f}"
-        shape += f'<path d="{bar}" stroke="{stroke}" stroke-width="5"/>'
-    elif kind is not NodeKind.VIEW:
-        shape += (
-            f'<path d="M{box.x + 2.5:.1f},{box.y + 6:.1f} v{box.height - 12:.1f}" stroke="{stroke}" '
-            'stroke-width="3.4" stroke-linecap="round"/>'
-        )
-    return shape
+    stroke = PAINT[model.node[card[0]].kind if len(card) == 1 else NodeKind.LINEAR].stroke
+    frame = _rect(hull, 4, f' fill="none" stroke="{stroke}" stroke-width="1.2"')
+    return f'<g clip-path="url(#card{card[0]})">{rows}</g>{frame}'
 
 
-def _cylinder(x: float, y: float, colour: str) -> str:
-    """The glyph of something that keeps state."""
-    return (
-        f'<g fill="none" stroke="{colour}" stroke-width="1.3" transform="translate({x:.1f},{y:.1f})">'
-        '<ellipse cx="6" cy="2.6" rx="5.4" ry="2.3"/>'
-        '<path d="M0.6,2.6 v8.2 a5.4,2.3 0 0 0 10.8,0 v-8.2"/><path d="M0.6,6.7 a5.4,2.3 0 0 0 10.8,0"/></g>'
-    )
-
-
-def _node(node: GraphNode, box: Box, words: Words, metrics: Metrics) -> str:
-    _, _, ink = _PAINT[node.kind]
-    left, baseline = box.x + metrics.pad + 1, box.y + 18
+def _row(node: GraphNode, box: Box, words: Words, metrics: Metrics, *, first: bool) -> str:
+    paint = PAINT[node.kind]
+    top = box.y + (metrics.table_bar if node.kind is NodeKind.TABLE else 0.0)
+    left, baseline = box.x + metrics.pad, top + 13.5
     tip = f"{node.kind}: {node.label}" + (" (keeps state)" if node.stateful else "")
     parts = [f"<g><title>{escape(tip)}{escape(chr(10) + node.detail) if node.detail else ''}</title>"]
-    parts.append(_outline(node.kind, box))
-    parts.append(_text(left, baseline, words.label, metrics.label_size, ink, bold=True))
-    if words.beside:
-        x = left + text_width(words.label, metrics.label_size) + 7
-        parts.append(_text(x, baseline, words.beside, metrics.detail_size, _DETAIL))
+    parts.append(_rect(box, 0, f' fill="{paint.fill}"'))
+    wide = node.kind is NodeKind.TABLE
+    bar = Box(box.x, box.y, *((box.width, metrics.table_bar) if wide else (4.0, box.height)))
+    parts.append(_rect(bar, 0, f' fill="{paint.stroke}"'))
+    if not first:
+        parts.append(f'<path d="M{box.x:.1f},{box.y:.1f} h{box.width:.1f}" stroke="#c3cbd4"/>')
+    beside = (
+        f'<tspan dx="{metrics.word_gap}" font-size="{metrics.detail_size}" font-weight="400" '
+        f'fill="{DETAIL}">{escape(words.beside)}</tspan>'
+        if words.beside
+        else ""
+    )
+    parts.append(text(left, baseline, words.label, metrics.label_size, paint.ink, bold=True, after=beside))
     if node.stateful:
-        parts.append(_cylinder(box.right - metrics.pad - 10, box.y + 7.5, ink))
+        parts.append(cylinder(box.right - metrics.pad - 8, top + 3.5, paint.ink))
     for line in words.below:
-        baseline += metrics.detail_size + 3
-        parts.append(_text(left, baseline + 1, line, metrics.detail_size, _DETAIL))
+        baseline += metrics.line_height
+        parts.append(text(left, baseline - 0.5, line, metrics.detail_size, DETAIL))
     return "".join(parts) + "</g>"
 
 
 def _wire(wire: Wire) -> str:
     exchange = wire.edge.exchange
-    colour, width, marker = (_EXCHANGE, 2.6, "exchange") if exchange else (_FAINT, 1.3, "arrow")
+    colour, width, marker = (EXCHANGE, 2.2, "exchange") if exchange else (FAINT, 1.3, "arrow")
     path = {Route.DOWN: _line, Route.GUTTER: _bus, Route.ACROSS: _curve}[wire.route](wire.points)
     tip = f"<title>exchanged by {escape(exchange)}</title>" if exchange else ""
     return (
@@ -210,29 +197,14 @@ def _curve(points: Points) -> str:
 def _key(wire: Wire, metrics: Metrics) -> str:
     """The key of an exchange, on a small plate where the edge arrives."""
     (from_x, _), (to_x, to_y) = wire.points[-2:]
-    key = shorten(wire.edge.exchange or "", metrics.key_size, metrics.gap_max - 56)
+    key = shorten(wire.edge.exchange or "", metrics.key_size, metrics.gap_max - metrics.key_room)
     width = text_width(key, metrics.key_size) + 10
     right = to_x - metrics.pad - 11
     x = max(from_x + 2, right - width)
+    plate = Box(x, to_y - 7, width, 14)
     return (
         f"<g><title>exchanged by {escape(wire.edge.exchange or '')}</title>"
-        f'<rect x="{x:.1f}" y="{to_y - 7.5:.1f}" width="{width:.1f}" height="15" rx="7.5" fill="#fff5f1" '
-        f'stroke="{_EXCHANGE}" stroke-width="0.9"/>'
-        + _text(x + width / 2, to_y + 3.4, key, metrics.key_size, "#8f2f13", anchor="middle")
+        + _rect(plate, 7, f' fill="#fff5f1" stroke="{EXCHANGE}" stroke-width="0.9"')
+        + text(x + width / 2, to_y + 3.2, key, metrics.key_size, "#8f2f13", anchor="middle")
         + "</g>"
     )
-
-
-def _legend(y: float, x: float) -> list[str]:
-    parts = []
-    for kind, meaning in _MEANING.items():
-        parts.append(_outline(kind, Box(x, y - 9, 22, 16)))
-        parts.append(_text(x + 29, y + 3.5, meaning, 10.5, _FAINT))
-        x += 29 + text_width(meaning, 10.5) + 18
-    parts.append(_cylinder(x, y - 7, _INK))
-    parts.append(_text(x + 18, y + 3.5, "keeps state", 10.5, _FAINT))
-    x += 18 + text_width("keeps state", 10.5) + 18
-    line = f'd="M{x:.1f},{y:.1f} h26" stroke="{_EXCHANGE}" stroke-width="2.6"'
-    parts.append(f'<path {line} marker-end="url(#exchange)"/>')
-    parts.append(_text(x + 34, y + 3.5, "exchange, by key", 10.5, _FAINT))
-    return parts
