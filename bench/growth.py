@@ -1,4 +1,4 @@
-"""Does the time of a step depend on how much is stored?
+"""Does the time of a step depend on the size of the state?
 
 1,000 changed rows (900 updated, 100 new) through a join and a grouped sum, with more and more rows in
 the tables. The work is the same each time; only the state grows.

@@ -1,4 +1,4 @@
-"""How many bytes does state take, in memory and on disk, beside the rows themselves?
+"""How large is the state, in memory and on disk, compared with the rows themselves?
 
 A pipeline with one keyed table (TPC-H's lineitem) and one view of it (query 1's grouped sums), filled in
 steps. Everything that it keeps is counted, arrangement by arrangement: in memory against the same table and
@@ -31,7 +31,7 @@ from penstock.oracle import Query
 from penstock.oracle.drive import script
 from penstock.oracle.fixtures import reads
 from penstock.spark import find_or_make_session
-from penstock.storage import Manifest, ManifestStore, Segment, open_backend
+from penstock.storage import Segment, Version, newest_version, open_backend, read_metrics
 
 __all__ = ["MINUTES", "Sizes", "add_arguments", "measure", "results", "run"]
 
@@ -47,12 +47,12 @@ FROM orders JOIN lineitem ON o_orderkey = l_orderkey GROUP BY o_orderpriority, l
 """
 NOTES = (
     "plain: the table and the view's rows as Arrow tables (nbytes), and as Parquet files with zstd",
-    "in memory: what the arrangements hold, each with its keys' hashes, weights and values",
-    "compact: with Pipeline(..., compact=True), which packs large batches; the goal on disk is about it",
-    "on disk: all files of the storage after a commit. An arrangement's part is what the newest version "
-    "names; the rest are changes of the view that can still be read, the log, manifests and the last version",
-    f"the workers' private memory is an independent look at the same, from the first {FIRST} rows of each "
-    "table on: it also has what their allocators keep of freed memory, and buffers of the exchange",
+    "in memory: the arrangements, each with its key hashes, weights and values",
+    "compact: with Pipeline(..., compact=True), which compresses large batches; the goal on disk is for this",
+    "on disk: all files of the storage after a commit. An arrangement counts with what the newest version "
+    "refers to; the rest is retained changes of the view, the log, manifests and the previous version",
+    f"the workers' private memory is an independent measure, counted from the first {FIRST} rows of each "
+    "table: it includes freed memory that their allocators keep, and exchange buffers",
 )
 
 
@@ -148,28 +148,29 @@ def _parquet_bytes(table: pa.Table, path: Path) -> int:
 
 def _kept(program: Program, storage: Path) -> tuple[dict[str, int], dict[str, int], int]:
     """Bytes of each arrangement in memory and on disk, and of all other files."""
-    manifest = ManifestStore(open_backend(str(storage))).latest()
-    assert manifest is not None
+    backend = open_backend(str(storage))
+    version, metrics = newest_version(backend), read_metrics(backend)
+    assert version is not None and metrics is not None
     memory: dict[str, int] = {}
-    for counted in manifest.body["metrics"]["operators"]:
+    for counted in metrics["operators"]:
         if counted["state_bytes"]:
             title = _title(program.circuit.nodes[counted["id"]])
             memory[title] = memory.get(title, 0) + counted["state_bytes"]
-    disk = _on_disk(program, manifest, storage)
+    disk = _on_disk(program, version, storage)
     files = sum(path.stat().st_size for path in storage.rglob("*") if path.is_file())
     return memory, disk, files - sum(disk.values())
 
 
-def _on_disk(program: Program, manifest: Manifest, storage: Path) -> dict[str, int]:
-    """Bytes that the manifest's version needs, by operator. A block that is needed in part counts in part."""
+def _on_disk(program: Program, version: Version, storage: Path) -> dict[str, int]:
+    """Bytes that the version needs, by operator. A block that is needed in part counts in part."""
     backend = open_backend(str(storage))
     found: dict[str, int] = {}
-    for slot, refs in manifest.body["arrangements"].items():
+    for slot, refs in version.arrangements.items():
         title = _title(program.slots[slot])
         for ref in refs:
-            entry = Segment.open(backend, ref["segment"]).entries[ref["entry"]]
+            entry = Segment.open(backend, ref.segment).entries[ref.entry]
             rows = int(str(entry.meta.get("rows", entry.rows)))
-            share = (ref["stop"] - ref["start"]) / rows if rows else 1.0
+            share = ref.rows / rows if rows else 1.0
             found[title] = found.get(title, 0) + round(entry.length * share)
     return found
 

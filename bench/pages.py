@@ -1,8 +1,8 @@
 """Reports under ``docs/benchmarks``: for each benchmark its newest figures, a page, a picture; and an index.
 
-``NAME.json`` is what was measured; everything else is written from it (``python -m bench pages`` writes it
-all again), so a page can never say anything else than the figures. File names are stable and pages tell
-their date; older figures are in the history of the repository.
+``NAME.json`` holds what was measured; everything else is generated from it (``python -m bench pages``), so
+pages always match the figures. File names are stable and pages show their date; older figures are in the
+history of the repository.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ FOLDER = Path(__file__).parent.parent / "docs" / "benchmarks"
 
 _INDEX_HEAD = """# Benchmarks
 
-Claims about speed that anyone can repeat with one command: `make bench`, or `python -m bench NAME` for one of
-them; `--write` renews its report here. This page is written from the figures beside it (`python -m bench
-pages`). Figures of different dates or machines are not to be compared with each other.
+Anyone can repeat these measurements with `make bench`, or `python -m bench NAME` for one of them; `--write`
+updates its report here. This page is generated from the JSON files next to it (`python -m bench pages`). Do
+not compare figures of different dates or machines.
 """
 
 

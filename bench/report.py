@@ -97,7 +97,7 @@ class Result:
 
 def agreement(name: str, answers: int, wrong: Sequence[str]) -> Result:
     """The goal that all answers agree with other systems': a speed with a wrong answer is no speed."""
-    what = f"Answers that differ from another system's or could not be compared with it, of {answers:,}"
+    what = f"Results that differ from another system's or could not be compared, of {answers:,}"
     return Result(name, what, len(wrong), 0, " different", (), notes=wrong)
 
 

@@ -1,4 +1,4 @@
-"""Do more workers do more, and what do they lose to each other?
+"""How does throughput scale with the number of workers, and what does the exchange cost?
 
 Steps of a million changed rows with 1, 2 and 4 workers: through a grouped sum and count over 100,000 groups,
 and through a join and a grouped sum. One pipeline per number of workers is open at a time, all are given the
@@ -159,7 +159,7 @@ def results(rows: int, timings: Mapping[str, Mapping[int, Timing]]) -> list[Resu
         for workload, by_workers in timings.items()
     ]
     mark = Mark(GOAL, f"goal for two workers: at least {GOAL:g}")
-    notes = ["in exchange: a worker's mean time handing rows to its peers and waiting for theirs"]
+    notes = ["in exchange: a worker's mean time sending rows to its peers and waiting for theirs"]
     return [
         Result(
             f"scale-{workload}",

@@ -1,4 +1,4 @@
-"""How many rows per second, beside Structured Streaming?
+"""How many rows per second, compared with Structured Streaming?
 
 Steps of 400,000 rows of a grouped sum and count over 100,000 groups, from the same Parquet files in the
 same run. Neither side keeps the rows. Structured Streaming runs in update mode with a checkpoint, its state

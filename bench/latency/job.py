@@ -77,7 +77,7 @@ def _result(workers: int, name: str) -> Result:
         rows,
         notes=[
             "the job is parallelize([0], 1).count() of PySpark; steps include their commits",
-            f"before: {WARM_UP_STEPS} steps and {WARM_UP_JOBS} jobs of each kind",
+            f"warm-up: {WARM_UP_STEPS} steps and {WARM_UP_JOBS} jobs of each kind",
         ],
         spread=spread(steps / np.median(job)),
         sketch=_sketch(what, *(float(np.median(times)) for times in (steps, job, bare))),

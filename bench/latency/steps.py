@@ -31,13 +31,13 @@ LARGE_ROUNDS = 5  # a large step is timed in one of five rounds: its spread is s
 GOALS = {"p50": 10.0, "p99": 30.0}
 JUDGED = ("q03", 100)
 NOTES = (
-    "a step's time is that of run.step(), with its entry in the log and every commit that falls due in it; "
-    "pushing the rows before it is shown beside it",
-    f"idle: {PAUSE_S['idle'] * 1e3:.0f} ms between the steps; tight loop: none, so that what workers do "
-    "after a step (merging) delays the next",
-    "the goals are for 100 rows through TPC-H's query 3; the slower of idle and tight loop counts, and of "
-    "one worker and two that which serves so small a step better: one waits for nobody",
-    "the empty job is counted in the JVM, without a Python worker; Structured Streaming's time is "
+    "step times are those of run.step(), including the log entry and any commit that falls due; pushing the "
+    "rows is shown separately",
+    f"idle: {PAUSE_S['idle'] * 1e3:.0f} ms between the steps; tight loop: none, so merging after a step "
+    "delays the next one",
+    "the goals are for 100 rows through TPC-H's query 3, for the slower of idle and tight loop and the "
+    "faster of one worker and two: a single worker does not have to synchronise",
+    "the empty job is timed in the JVM, without a Python worker; Structured Streaming's time is "
     "durationMs.triggerExecution of the filter and projection over files of 100 rows, with a checkpoint",
 )
 

@@ -1,4 +1,4 @@
-"""Nexmark: an auction house's people, auctions and bids; 23 queries about them, checked or measured.
+"""Nexmark: 23 queries over the people, auctions and bids of an auction house, checked or measured.
 
 With ``--check`` all queries are views of one pipeline, compared with batch Spark after every step. Without it
 each is measured alone, beside other systems.

@@ -34,10 +34,10 @@ __all__ = ["add_speed_arguments", "results", "run"]
 
 EVENTS = 5_000_000
 LONGER = {"q00": 30_000_000}
-"""Queries that only hand rows on, and how many events they get."""
+"""Pass-through queries, and how many events they get."""
 REPEATS = 5
 _TERMS = (
-    "No system keeps the rows of its sources, nor those of the answer: changes are handed on and dropped. "
+    "No system stores the rows of its sources or of its result: changes are emitted and dropped. "
     f"Penstock makes its state durable every {COMMIT_INTERVAL_S:.0f} seconds and at the end, Structured "
     "Streaming after every batch, Flink and Pathway never."
 )

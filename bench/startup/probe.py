@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.spark import find_or_make_session, resident
 from penstock.spark.gang import Gang
-from penstock.storage import ManifestStore, open_backend
+from penstock.storage import open_backend, read_metrics
 
 SCRIPT = """
 CREATE TABLE customers (id BIGINT PRIMARY KEY, region INT);
@@ -107,9 +107,9 @@ def make(storage: Path, megabytes: float, spark: SparkSession | None = None, chu
 
 
 def _megabytes(storage: Path) -> float:
-    manifest = ManifestStore(open_backend(str(storage))).latest()
-    assert manifest is not None
-    return float(sum(operator["state_bytes"] for operator in manifest.body["metrics"]["operators"]) / 1e6)
+    metrics = read_metrics(open_backend(str(storage)))
+    assert metrics is not None
+    return float(sum(operator["state_bytes"] for operator in metrics["operators"]) / 1e6)
 
 
 def _orders(rng: np.random.Generator, ids: np.ndarray) -> pa.Table:

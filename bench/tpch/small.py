@@ -1,6 +1,6 @@
-"""TPC-H at a tenth of the scale: what is left of the gain when the tables are small.
+"""TPC-H at a tenth of the scale: how much of the speed-up remains when the tables are small.
 
-The same measurement as ``tpch``. Computing a view anew costs a tenth, a refresh of as many rows costs the
+The same measurement as ``tpch``. Recomputing a view costs a tenth, a refresh of as many rows costs the
 same, so ratios are smaller; the goals are those of scale 1 that hold at any scale: no view is slower than
 Spark, and loading takes no more than three times what Spark takes for all answers.
 """

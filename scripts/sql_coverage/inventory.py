@@ -26,7 +26,7 @@ from penstock.sql.refusals import NOT_REPEATABLE
 from scripts.sql_coverage.evidence import ROOT, Fixture, mentions
 from tests.expr.samples import DDL
 
-__all__ = ["NOT_YET", "REFUSED_BY_NATURE", "SUPPORTED", "Entry", "entries"]
+__all__ = ["NOT_YET", "REFUSED_BY_NATURE", "SUPPORTED", "Entry", "entries", "function_info"]
 
 SUPPORTED, REFUSED_BY_NATURE, NOT_YET = "supported", "refused", "not yet"
 
@@ -84,14 +84,14 @@ def entries(spark: SparkSession, fixtures: Sequence[Fixture]) -> Iterator[Entry]
     tests, examples = _Planner(spark, folding=True), _Planner(spark, folding=False)
     for row in spark.sql("SHOW FUNCTIONS").collect():
         name = str(row[0])
-        info = _info(spark, name)
+        info = function_info(spark, name)
         group = str(info.getGroup()) if info is not None else ""
         test = _proof(tests, name, fixtures)
         status, why = (SUPPORTED, test) if test else _refusal(examples, _examples(info))
         yield Entry(name, group or "operators", status, why)
 
 
-def _info(spark: SparkSession, name: str) -> Any:
+def function_info(spark: SparkSession, name: str) -> Any:
     """Spark's entry for a function; a few operators have none."""
     jvm: Any = spark._jvm
     identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name)
