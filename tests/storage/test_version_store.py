@@ -166,7 +166,7 @@ def test_a_bad_link_of_the_chain_is_named(number: int, how: str) -> None:
         newest_version(backend)
 
 
-@pytest.mark.parametrize("how", ["missing", "damaged", "another"])
+@pytest.mark.parametrize("how", ["missing", "damaged", "another", "manifest"])
 def test_a_bad_page_is_named(how: str) -> None:
     backend = MemoryBackend()
     version = history(backend, 150)[-1]
@@ -177,8 +177,20 @@ def test_a_bad_page_is_named(how: str) -> None:
         backend.write_new(name, [content[:-1]])
     if how == "another":
         backend.write_new(name, [backend.open(other)])
-    with pytest.raises(CorruptionError, match=f"{name}: .*({how}|misplaced)"):
+    if how == "manifest":
+        backend.write_new(name, [backend.open("manifest/0000000003.json")])
+    with pytest.raises(CorruptionError, match=f"{name}: .*({how}|misplaced|Another file)"):
         list(VersionStore(backend).changes(version))
+
+
+def test_a_page_in_the_place_of_a_manifest_is_named() -> None:
+    backend = MemoryBackend()
+    version = history(backend, 150)[-1]
+    name = f"manifest/{version.number:010d}.json"
+    backend.delete(name)
+    backend.write_new(name, [backend.open(version.pages[0].name)])
+    with pytest.raises(CorruptionError, match=f"{name}: this is not the manifest of version"):
+        VersionStore(backend).latest()
 
 
 def test_what_was_prepared_can_be_published_again() -> None:

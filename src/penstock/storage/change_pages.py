@@ -54,7 +54,8 @@ def read_page(backend: Backend, ref: PageRef) -> tuple[ChangeSegment, ...]:
         raise CorruptionError(
             f"{name}: this page of the index of changes is missing; restore it from a backup"
         )
-    page = unseal(name, "the page of the index of changes", bytes(backend.open(name)), {PAGE_FORMAT})
+    content = bytes(backend.open(name))
+    page = unseal(name, "the page of the index of changes", content, {PAGE_FORMAT}, {"name", "segments"})
     if page.value["name"] != name or page.crc32c != ref.crc32c:
         raise CorruptionError(
             f"{name}: this is {page.value['name']} with checksum {page.crc32c:08x}, where {ref.crc32c:08x} "

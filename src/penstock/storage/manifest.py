@@ -170,7 +170,7 @@ def _content(manifest: Manifest) -> tuple[bytes, int]:
 
 
 def _decode(name: str, version: int, content: bytes) -> StoredManifest:
-    found = unseal(name, f"the manifest of version {version}", content, (1, MANIFEST_FORMAT))
+    found = unseal(name, f"the manifest of version {version}", content, (1, MANIFEST_FORMAT), {"version"})
     value = found.value
     if value["version"] != version:
         raise CorruptionError(

@@ -40,9 +40,9 @@ def seal(name: str, version: int, value: Mapping[str, Any]) -> tuple[bytes, int]
     return b'{"format":%d,"crc32c":"%08x",' % (version, crc) + rest, crc
 
 
-def unseal(name: str, what: str, content: bytes, known: Collection[int]) -> Sealed:
+def unseal(name: str, what: str, content: bytes, known: Collection[int], fields: Collection[str]) -> Sealed:
     """Checks the contents of a file. ``what`` describes it in errors; ``known`` are the formats that can
-    be read."""
+    be read; ``fields`` are in every file of this kind and tell it from the other kinds."""
     prefix = _PREFIX.match(content)
     if prefix is None:
         raise CorruptionError(f"{name}: {what} does not start as one; it is damaged")
@@ -52,12 +52,17 @@ def unseal(name: str, what: str, content: bytes, known: Collection[int]) -> Seal
         raise CorruptionError(
             f"{name}: {what} is damaged: its checksum is {found:08x}, {expected:08x} was written"
         )
+    value = strict_json.decode(b"{" + rest)
+    assert isinstance(value, dict)
+    if missing := sorted(set(fields) - value.keys()):
+        raise CorruptionError(
+            f"{name}: this is not {what}: it has no {' and no '.join(missing)}. Another file was copied or "
+            "moved to this name"
+        )
     if int(prefix[1]) not in known:
         reads = " and ".join(map(str, sorted(known)))
         raise StorageError(
             f"{name}: {what} has format {int(prefix[1])}, which is not known to this version of Penstock "
             f"(it reads {reads}); a newer one wrote the file"
         )
-    value = strict_json.decode(b"{" + rest)
-    assert isinstance(value, dict)
     return Sealed(int(prefix[1]), expected, value)
