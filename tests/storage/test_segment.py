@@ -162,8 +162,8 @@ def test_damage_is_named_by_file_block_and_what_it_held() -> None:
 
 
 def test_a_format_of_the_future_is_not_called_damage() -> None:
-    backend = changed(lambda content: content.__setitem__(slice(0, 64), seal(b"PENSTSEG\x02\0\0\0")))
-    with pytest.raises(StorageError, match="segment format 2 is not known") as caught:
+    backend = changed(lambda content: content.__setitem__(slice(0, 64), seal(b"PENSTSEG\x03\0\0\0")))
+    with pytest.raises(StorageError, match="segment format 3 is not known") as caught:
         Segment.open(backend, NAME)
     assert not isinstance(caught.value, CorruptionError)
 

@@ -7,6 +7,7 @@ from penstock.storage.block import decode_batch, encode_batch
 from penstock.storage.log import Log, log_owner, read_log
 from penstock.storage.manifest import Manifest, ManifestStore
 from penstock.storage.metrics_file import read_metrics, write_metrics
+from penstock.storage.pool import Pool, PoolCounts
 from penstock.storage.references import BatchRef, ChangeBlock, ChangeSegment, PageRef, sorted_refs
 from penstock.storage.segment import Entry, Segment, SegmentWriter
 from penstock.storage.version import StoredLayout, Version
@@ -26,6 +27,8 @@ __all__ = [
     "MemoryBackend",
     "PageRef",
     "Part",
+    "Pool",
+    "PoolCounts",
     "Prepared",
     "Segment",
     "SegmentWriter",

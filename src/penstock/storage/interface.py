@@ -1,4 +1,4 @@
-"""The storage interface: nine operations on named, immutable files, and append-only ones.
+"""The storage interface: ten operations on named, immutable files, and append-only ones.
 
 Invariant: once a name is visible, it has its complete and final content. ``write_new`` publishes a complete
 and synced file atomically and never replaces another, so readers need no locks and a writer that dies or is
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from penstock.errors import StorageError
 
-__all__ = ["Appender", "Backend", "NameTakenError", "Names", "Part", "check_name", "to_buffer"]
+__all__ = ["Appender", "Backend", "Draft", "NameTakenError", "Names", "Part", "check_name", "to_buffer"]
 
 # Anything with contiguous bytes. Writers take sequences of parts so that callers need not concatenate them.
 Part: TypeAlias = bytes | bytearray | memoryview | pa.Buffer
@@ -61,6 +61,22 @@ class Appender(Protocol):
         """Release the file, so that another appender may be made for it. Safe to call twice."""
 
 
+class Draft(Protocol):
+    """A file in the making, written piece by piece and invisible until it is published."""
+
+    def write_at(self, offset: int, part: Part) -> None:
+        """Writes at a position. What is never written stays zero."""
+
+    def sync(self) -> None:
+        """Makes what was written so far durable, so that publishing need not wait for all of it."""
+
+    def publish(self, name: str) -> None:
+        """Makes the file visible under a new name, complete and durable; as :meth:`Backend.write_new`."""
+
+    def discard(self) -> None:
+        """Removes the file, unless it was published. Safe to call twice."""
+
+
 class Backend(Protocol):
     """A place where files live. Every failure is a :class:`StorageError` that names the file."""
 
@@ -68,12 +84,20 @@ class Backend(Protocol):
     def url(self) -> str:
         """What to pass to :func:`penstock.storage.open_backend` to reach the same storage."""
 
+    @property
+    def maps_files(self) -> bool:
+        """Whether :meth:`open` maps files: then the system can take the pages of a buffer back at any
+        time."""
+
     def write_new(self, name: str, parts: Sequence[Part]) -> None:
         """Publish a new file, complete and durable; NameTakenError if the name is taken.
 
         If it raises anything else the file may or may not have been published (its content is complete in
         either case): check before deciding what to do next.
         """
+
+    def draft(self) -> Draft:
+        """A new file, to be written piece by piece and then published."""
 
     def open(self, name: str) -> pa.Buffer:
         """The whole content, without a copy where the platform can map files; starts 64-byte aligned."""

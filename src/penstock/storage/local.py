@@ -28,6 +28,7 @@ import pyarrow as pa
 from penstock.errors import InUse, StorageError
 from penstock.storage.direct import SMALLEST, write_direct
 from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
+from penstock.storage.local_draft import LocalDraft
 
 __all__ = ["LocalAppender", "LocalBackend"]
 
@@ -61,6 +62,10 @@ class LocalBackend:
     def url(self) -> str:
         return str(self.root)
 
+    @property
+    def maps_files(self) -> bool:
+        return True
+
     def write_new(self, name: str, parts: Sequence[Part]) -> None:
         path = self._path(name)
         with _named(name, "cannot be written"):
@@ -69,12 +74,22 @@ class LocalBackend:
             try:
                 _write_file(temporary, [buffer for buffer in map(to_buffer, parts) if buffer.size])
                 try:
-                    os.link(temporary, path)
+                    self._link(temporary, name)
                 except FileExistsError:
                     raise NameTakenError(name) from None
-                _sync_folder(path.parent)
             finally:
                 temporary.unlink(missing_ok=True)
+
+    def draft(self) -> LocalDraft:
+        with _named(_TEMPORARIES, "cannot be written"):
+            self._make_folder(self.root / _TEMPORARIES)
+            return LocalDraft(self._temporary(Path("draft")), self._link)
+
+    def _link(self, temporary: Path, name: str) -> None:
+        path = self._path(name)
+        self._make_folder(path.parent)
+        os.link(temporary, path)
+        _sync_folder(path.parent)
 
     def open(self, name: str) -> pa.Buffer:
         path = self._path(name)

@@ -36,6 +36,13 @@ class MemoryBackend:
                 raise NameTakenError(name)
             self._files[name] = content
 
+    @property
+    def maps_files(self) -> bool:
+        return False
+
+    def draft(self) -> MemoryDraft:
+        return MemoryDraft(self)
+
     def open(self, name: str) -> pa.Buffer:
         try:
             return self._files[check_name(name)]
@@ -70,6 +77,27 @@ class MemoryBackend:
 
     def sync(self, name: str) -> None:
         self.open(name)
+
+
+class MemoryDraft:
+    """Collects a file in memory."""
+
+    def __init__(self, backend: MemoryBackend) -> None:
+        self._backend, self._content = backend, bytearray()
+
+    def write_at(self, offset: int, part: Part) -> None:
+        buffer = to_buffer(part)
+        self._content.extend(bytes(max(0, offset + buffer.size - len(self._content))))
+        self._content[offset : offset + buffer.size] = memoryview(buffer)
+
+    def sync(self) -> None:
+        pass
+
+    def publish(self, name: str) -> None:
+        self._backend.write_new(name, [self._content])
+
+    def discard(self) -> None:
+        self._content = bytearray()
 
 
 class MemoryAppender:

@@ -2,23 +2,25 @@
 
 Layout (docs/formats.md has every byte)::
 
-    header 64 B | block 0 | block 1 | … | footer JSON | trailer 64 B
+    header 64 B | entry 0 | entry 1 | … | footer JSON | trailer 64 B
 
-Invariant: every byte of the file is under some CRC32C, and everything starts at a multiple of 64, so a
-batch read is a view of the mapping. The footer tells what each block held, so damage is reported in those
-terms. It also has the segment's name, which is unique (it ends in random digits), so one sound segment in the
-place of another is found; and whoever refers to a block can say which checksum it expects.
+An entry is a small batch as one Arrow stream, read and checked as a whole, or a large one in blocks with an
+index (:mod:`.block_index`), of which only the index is checked when it is opened.
+
+Invariant: all data is under some CRC32C, and everything starts at a multiple of 64, so what is not compressed
+is used in the mapping. The footer tells what each entry held, so damage is reported in those terms. It also
+has the segment's name, which is unique (it ends in random digits), so one sound segment in the place of
+another is found; and whoever refers to an entry can say which checksum it expects.
 
 A worker writes one segment per commit with the new batches of all its operators, and one with the changes of
 its views: two syncs each, whatever the number of batches. Writing copies nothing; memory is that of the
-batches added, which are held until ``finish``. Opening reads header, footer and trailer; a block is read and
-checked the first time it is asked for.
+batches added, which are held until ``finish``. :mod:`.segment_draft` writes one batch piece by piece instead.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
@@ -26,12 +28,25 @@ import pyarrow as pa
 from penstock.errors import CorruptionError, StorageError
 from penstock.storage import strict_json
 from penstock.storage.block import decode_batch, encode_batch
+from penstock.storage.block_index import BlockIndex, Codec
+from penstock.storage.block_writer import BlockWriter, bounds_of_rows
 from penstock.storage.checksum import ALIGNMENT, HEADER_SIZE, crc32c, seal, unseal
-from penstock.storage.interface import Backend, to_buffer
+from penstock.storage.interface import Backend, Part, to_buffer
+from penstock.storage.pool import Pool
+from penstock.storage.resident import Derive, ResidentColumns
 
-__all__ = ["SEGMENT_FORMAT", "Entry", "Segment", "SegmentWriter"]
+__all__ = [
+    "SEGMENT_FORMAT",
+    "Entry",
+    "Segment",
+    "SegmentWriter",
+    "blocks_entry",
+    "segment_end",
+    "segment_start",
+]
 
-SEGMENT_FORMAT = 1
+SEGMENT_FORMAT = 2
+READABLE_FORMATS = (1, SEGMENT_FORMAT)
 _MAGIC = b"PENSTSEG"
 _HEADER = struct.Struct("<8sI")  # magic, format version
 _TRAILER = struct.Struct("<8sIQQI")  # magic, format version, footer offset, footer length, footer crc
@@ -39,7 +54,8 @@ _TRAILER = struct.Struct("<8sIQQI")  # magic, format version, footer offset, foo
 
 @dataclass(frozen=True)
 class Entry:
-    """The footer's record of one block: its kind, position and checksum."""
+    """The footer's record of one batch: its kind, position and checksum. The ``index`` of one in blocks is at
+    that offset, up to the end of the entry, and the checksum is that of the index."""
 
     kind: str
     meta: Mapping[str, object]
@@ -47,6 +63,7 @@ class Entry:
     length: int
     crc32c: int
     rows: int
+    index: int | None = None
 
     def describe(self) -> str:
         where = f"bytes {self.offset} to {self.offset + self.length}"
@@ -59,7 +76,7 @@ class SegmentWriter:
     def __init__(self, backend: Backend, name: str) -> None:
         self.name = name
         self._backend = backend
-        self._parts: list[pa.Buffer] = [to_buffer(seal(_HEADER.pack(_MAGIC, SEGMENT_FORMAT)))]
+        self._parts: list[pa.Buffer] = [to_buffer(segment_start())]
         self._entries: list[Entry] = []
         self._size = HEADER_SIZE
         self._finished = False
@@ -89,6 +106,30 @@ class SegmentWriter:
         self._size += length
         return number
 
+    def add_blocks(
+        self, kind: str, meta: Mapping[str, object], batch: pa.RecordBatch, codecs: Mapping[str, Codec]
+    ) -> int:
+        """The same as blocks, of a batch that can be stored like that."""
+        number = len(self._entries)
+        placed: list[tuple[int, Part]] = []
+        writer = BlockWriter(
+            batch.schema, bounds_of_rows(batch), codecs, self._size, lambda *at: placed.append(at)
+        )
+        writer.add(batch)
+        entry, index = blocks_entry(self.name, number, kind, meta, self._size, writer)
+        reached = self._size
+        for offset, part in sorted(placed, key=lambda each: each[0]):
+            buffer = to_buffer(part)
+            if offset < reached:  # the first offset of a block is the last one of the block before
+                buffer, offset = buffer.slice(reached - offset), reached
+            self._parts += [_zeros(offset - reached), buffer]
+            reached = offset + buffer.size
+        assert entry.index is not None
+        self._parts += [_zeros(entry.index - reached), index]
+        self._entries.append(entry)
+        self._size += entry.length
+        return number
+
     def checksum(self, number: int) -> int:
         """The checksum that a reference to a batch can tell a reader to expect."""
         return self._entries[number].crc32c
@@ -97,31 +138,63 @@ class SegmentWriter:
         """Publish the segment, durably. If it raises, write the batches again under a new name."""
         if self._finished:
             raise StorageError(f"{self.name} is finished; a segment never changes")
-        index = {"name": self.name, "entries": [asdict(entry) for entry in self._entries]}
-        footer = strict_json.encode(index, self.name)
-        footer += b" " * (-len(footer) % ALIGNMENT)
-        fields = _TRAILER.pack(_MAGIC, SEGMENT_FORMAT, self._size, len(footer), crc32c([footer]))
-        trailer = seal(fields)
-        self._backend.write_new(self.name, [*self._parts, footer, trailer])
+        end = segment_end(self.name, self._size, self._entries)
+        self._backend.write_new(self.name, [*self._parts, end])
         self._finished = True
         self._parts.clear()
-        self._size += len(footer) + len(trailer)
+        self._size += len(end)
+
+
+def segment_start() -> bytes:
+    """The header of a segment."""
+    return seal(_HEADER.pack(_MAGIC, SEGMENT_FORMAT))
+
+
+def segment_end(name: str, offset: int, entries: Sequence[Entry]) -> bytes:
+    """Footer and trailer of a segment whose entries end at ``offset``."""
+    index = {"name": name, "entries": [_without_none(asdict(entry)) for entry in entries]}
+    footer = strict_json.encode(index, name)
+    footer += b" " * (-len(footer) % ALIGNMENT)
+    return footer + seal(_TRAILER.pack(_MAGIC, SEGMENT_FORMAT, offset, len(footer), crc32c([footer])))
+
+
+def blocks_entry(
+    name: str, number: int, kind: str, meta: Mapping[str, object], offset: int, writer: BlockWriter
+) -> tuple[Entry, pa.Buffer]:
+    """Finishes a batch in blocks that begins at ``offset``: its entry, and its index, padded."""
+    index, end = writer.finish()
+    content = index.encode()
+    content += bytes(-len(content) % ALIGNMENT)
+    kept = strict_json.decode(strict_json.encode(dict(meta), f"{name}, entry {number}"))
+    assert isinstance(kept, dict)
+    length = end + len(content) - offset
+    return Entry(kind, kept, offset, length, crc32c([content]), index.rows, end), to_buffer(content)
+
+
+def _without_none(entry: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in entry.items() if value is not None}
+
+
+def _zeros(size: int) -> pa.Buffer:
+    return to_buffer(bytes(size))
 
 
 class Segment:
     """A published segment. Batches read from it keep its mapping alive, even after the file is deleted."""
 
-    def __init__(self, name: str, content: pa.Buffer, entries: tuple[Entry, ...]) -> None:
+    def __init__(
+        self, name: str, content: pa.Buffer, entries: tuple[Entry, ...], *, is_mapped: bool = False
+    ) -> None:
         self.name = name
         self.entries = entries
-        self._content = content
+        self._content, self._is_mapped = content, is_mapped
         self._checked: set[int] = set()
 
     @classmethod
     def open(cls, backend: Backend, name: str) -> Segment:
         """Check and read everything but the blocks."""
         content = backend.open(name)
-        return cls(name, content, _read_entries(name, content))
+        return cls(name, content, _read_entries(name, content), is_mapped=backend.maps_files)
 
     def expect(self, number: int, checksum: int | None) -> None:
         """Raise unless there is such a block with this checksum (None: any; older references have none)."""
@@ -143,6 +216,23 @@ class Segment:
             self._check(number, block)
             self._checked.add(number)
         return self._decode(number, block)
+
+    def columns(self, number: int, pool: Pool, *, derive: Derive | None = None) -> ResidentColumns:
+        """The columns of a batch in blocks, none of which has been read. Its index is checked."""
+        entry = self.entries[number]
+        assert entry.index is not None
+        content = self._content.slice(entry.index, entry.offset + entry.length - entry.index)
+        self._check(number, content)
+        try:
+            index = BlockIndex.decode(content)
+        except (ValueError, struct.error, pa.ArrowInvalid) as error:
+            raise _damaged(self.name, number, entry, f"its index cannot be read: {error}") from error
+        if index.rows != entry.rows:
+            raise _damaged(self.name, number, entry, f"its index is of {index.rows} rows")
+        read, content = self._content.slice, self._content
+        return ResidentColumns(
+            self.name, index, pool, read, content, is_mapped=self._is_mapped, derive=derive
+        )
 
     def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
         """The batch in memory of its own, always checked. For a reader that has to survive a failing disk: an
@@ -206,8 +296,9 @@ def _check_format(name: str, what: str, fields: bytes | None) -> None:
     magic, version = _HEADER.unpack_from(fields)
     if magic != _MAGIC:
         raise CorruptionError(f"{name}: the {what} says {magic!r}; this is not a segment")
-    if version != SEGMENT_FORMAT:
+    if version not in READABLE_FORMATS:
+        reads = " and ".join(map(str, READABLE_FORMATS))
         raise StorageError(
             f"{name}: segment format {version} is not known to this version of Penstock "
-            f"(it reads {SEGMENT_FORMAT}); a newer one wrote the file"
+            f"(it reads {reads}); a newer one wrote the file"
         )

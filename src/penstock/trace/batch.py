@@ -32,6 +32,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.trace.backing import Backing
 from penstock.trace.consolidate import consolidate
 from penstock.trace.directory import NO_DIRECTORY, Directory, directory_of
 from penstock.trace.order import Ordered
@@ -84,13 +85,17 @@ class Batch:
     directory: Directory = field(default=NO_DIRECTORY, repr=False, compare=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     """Cached results computed from the rows; a batch never changes."""
+    backing: Backing | None = field(default=None, repr=False, compare=False)
+    """Set if the rows are on file: then they must be asked for before they are read."""
 
     def __len__(self) -> int:
         return len(self.order)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes its rows take, in memory or mapped."""
+        """How many bytes its rows take, in memory or on file."""
+        if self.backing is not None:
+            return self.backing.bytes_of(len(self))
         words = [self.order, self.key_lo, self.weights, *self.sums.values()]
         if self.row_lo is not None:
             words.append(self.row_lo)
@@ -106,7 +111,25 @@ class Batch:
             tuple(column.slice(start, stop - start) for column in self.values),
             {name: total[start:stop] for name, total in self.sums.items()},
             self.ordered,
+            self.directory.from_row(start),
+            backing=None if self.backing is None else self.backing.from_row(start),
         )
+
+    def need_words(self, low: Words, high: Words) -> None:
+        """To be called before a search for words in any of these ranges (both ends inclusive)."""
+        if self.backing is not None and len(low):
+            self.backing.need_words(low, high)
+
+    def need_rows(self, rows: NDArray[np.int64]) -> None:
+        """To be called before these rows are read."""
+        if self.backing is not None and len(rows):
+            self.backing.need_rows(rows)
+
+    def whole(self) -> Batch:
+        """The batch itself, all of whose rows may be read."""
+        if self.backing is not None:
+            self.backing.need_range(0, len(self))
+        return self
 
     @property
     def is_sequence(self) -> bool:
@@ -128,6 +151,10 @@ class Batch:
             names = [f"{_VALUE}{i}" for i in range(len(self.values))]
             fields = [pa.field(name, column.type) for name, column in zip(names, self.values, strict=True)]
             return pa.RecordBatch.from_arrays(list(self.values), schema=pa.schema(fields, metadata=metadata))
+        return self.to_columns()
+
+    def to_columns(self) -> pa.RecordBatch:
+        """The same with all words and weights, even those of a sequence."""
         names = [_ORDER, _KEY]
         arrays = [pa.array(self.order), pa.array(self.key_lo)]
         if self.row_lo is not None:

@@ -5,13 +5,14 @@ computed: its distance from the first word, divided by a power of two, is the nu
 eight rows. A search that would touch twenty places all over the batch touches two or three. Where words are
 not evenly spread (one key with a million rows) a range is long and is searched by bisection.
 
-A directory is built with its batch, while its words are in memory; batches read from disk have none and are
-searched without.
+A directory is built with its batch, while its words are in memory. A batch on file has *fences* instead: the
+first word of each of its blocks. A search then reads one block, which must be resident
+(:mod:`penstock.storage.resident`), and never a row of another.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import types
@@ -31,13 +32,25 @@ _ROWS_IN_RANGE = 8
 @dataclass(frozen=True, slots=True)
 class Directory:
     """``starts[r]`` is the first row of range ``r``, the last entry the number of rows. ``scale`` is the
-    first word and the number of bits by which a word's distance from it is shifted to give its range."""
+    first word and the number of bits by which a word's distance from it is shifted to give its range.
+
+    With ``fences``, there are no ranges, and ``scale`` is the number of rows in a block and the number of
+    rows of the stored batch before the first one."""
 
     starts: NDArray[np.int32]
     scale: Words
+    fences: Words = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def from_row(self, start: int) -> Directory:
+        """For the rows from ``start`` on: blocks do not change, and ranges are not known."""
+        if not len(self.fences):
+            return NO_DIRECTORY
+        return Directory(
+            self.starts, np.array([self.scale[0], self.scale[1] + np.uint64(start)]), self.fences
+        )
 
 
 NO_DIRECTORY = Directory(np.empty(0, np.int32), np.zeros(2, np.uint64))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.trace.batch import Batch, Words
+from penstock.trace.batch import Batch, Words, key_range
 from penstock.trace.directory import NO_DIRECTORY, Directory
 from penstock.trace.search import add_found, fill_matches, find_ranges, find_rows, match_counts
 from penstock.zset import Hashes, group_rows
@@ -42,13 +42,18 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
     A batch may be returned in several parts, so that few rows are held at a time, however many match."""
     first = np.empty(len(keys), np.int64)
     for batch in batches:
+        batch.need_words(*key_range(keys))
         where = _directory(batch, len(keys))
-        total = match_counts(batch.order, batch.key_lo, where.starts, where.scale, keys.hi, keys.lo, first)
+        total = match_counts(
+            batch.order, batch.key_lo, where.starts, where.scale, where.fences, keys.hi, keys.lo, first
+        )
         reached = np.zeros(2, np.int64)
         while total > 0:
             size = min(total, _AT_ONCE)
             probe, row = np.empty(size, np.int64), np.empty(size, np.int64)
-            total -= fill_matches(batch.order, batch.key_lo, keys.hi, keys.lo, first, reached, probe, row)
+            words = (batch.order, batch.key_lo, where.scale, where.fences)
+            total -= fill_matches(*words, keys.hi, keys.lo, first, reached, probe, row)
+            batch.need_rows(row)
             yield Matches(batch, probe, row)
 
 
@@ -83,6 +88,7 @@ def lookup_sums(
     sums: dict[str, Indices] = {}
     found = np.empty(len(keys), np.int64)
     for batch in batches:
+        batch.need_words(keys.hi, keys.hi)
         second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
         where = _directory(batch, len(keys))
         wanted = _NO_ROWS if rows is None else rows
@@ -92,11 +98,14 @@ def lookup_sums(
             second,
             where.starts,
             where.scale,
+            where.fences,
             keys.hi,
             keys.lo,
             wanted,
             found,
         )
+        if batch.backing is not None:
+            batch.need_rows(found[found >= 0])
         add_found(found, batch.weights, weights)
         for name, column in batch.sums.items():
             if name not in sums:
@@ -106,12 +115,16 @@ def lookup_sums(
 
 
 def _directory(batch: Batch, probes: int) -> Directory:
-    """The batch's directory, if probes are so far apart that jumping is better than galloping."""
-    return batch.directory if probes * _FAR <= len(batch) else NO_DIRECTORY
+    """The batch's directory, if probes are so far apart that jumping is better than galloping. A batch on
+    file cannot be searched without."""
+    if batch.backing is not None or probes * _FAR <= len(batch):
+        return batch.directory
+    return NO_DIRECTORY
 
 
 def bounds_of(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
     """First and one-past-last row of each probe's range of order words."""
     start, stop = np.empty(len(low), np.int64), np.empty(len(low), np.int64)
-    find_ranges(batch.order, low, high, start, stop)
+    batch.need_words(low, high)
+    find_ranges(batch.order, batch.directory.scale, batch.directory.fences, low, high, start, stop)
     return start, stop

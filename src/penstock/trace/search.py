@@ -3,8 +3,9 @@
 Probes usually come sorted, so each search starts where the last one ended and gallops: the distance doubles
 until it overshoots, then binary search follows. A probe below the one before it starts from the beginning.
 Cost of one probe: the logarithm of its distance from the last one. If there are few probes of a large batch,
-its directory is used instead (:mod:`.directory`), passed as its two arrays, which are empty if it is not to
-be used.
+its directory is used instead (:mod:`.directory`), passed as its arrays, which are empty if it is not to be
+used. With fences, of a batch on file, only rows of blocks are read that :mod:`.backing` has asked for: a
+search begins in the block that the fences give, and a run of rows is followed up to the next fence beyond it.
 """
 
 from __future__ import annotations
@@ -52,8 +53,56 @@ def _first_at_least(order: Words, word: Number, start: Number) -> Number:
 
 
 @inlined
-def _seek(order: Words, word: Number, start: Number, starts: Starts, scale: Words) -> Number:
+def _guessed(order: Words, word: Number, low: Number, high: Number) -> Number:
+    """The same as :func:`_first_between`, for words that are spread evenly: starts where the word would be if
+    they were, and gallops from there."""
+    if low >= high or word <= order[low]:
+        return low
+    if word > order[high - 1]:
+        return high
+    span = np.float64(order[high - 1] - order[low])
+    at = low + np.int64(np.float64(word - order[low]) / span * np.float64(high - 1 - low))
+    at = min(max(at, low), high - 1)
+    step = np.int64(1)
+    if order[at] < word:
+        low = at + 1
+        at += step
+        while at < high and order[at] < word:
+            low = at + 1
+            step *= 2
+            at += step
+        return _first_between(order, word, low, min(at, high))
+    high = at
+    at -= step
+    while at >= low and order[at] >= word:
+        high = at
+        step *= 2
+        at -= step
+    return _first_between(order, word, max(at, low), high)
+
+
+@inlined
+def _row_of(block: Number, size: Number, scale: Words) -> Number:
+    """The row at which a block begins, or the nearest one that the batch has."""
+    return min(max(block * np.int64(scale[0]) - np.int64(scale[1]), np.int64(0)), np.int64(size))
+
+
+@inlined
+def _limit(order: Words, high: Number, scale: Words, fences: Words) -> Number:
+    """The position up to which rows may have words of at most ``high``, and may be read."""
+    if len(fences) == 0 or high == _HIGH | _LOW:
+        return np.int64(len(order))
+    block = _first_between(fences, high + np.uint64(1), np.int64(0), np.int64(len(fences)))
+    return _row_of(block, len(order), scale)
+
+
+@inlined
+def _seek(order: Words, word: Number, start: Number, starts: Starts, scale: Words, fences: Words) -> Number:
     """The first position whose word is at least ``word``; with a directory, independent of the last probe."""
+    if len(fences) > 0:
+        block = _guessed(fences, word, np.int64(0), np.int64(len(fences)))
+        low = _row_of(block - 1, len(order), scale)
+        return _guessed(order, word, low, _row_of(block, len(order), scale))
     if len(starts) == 0:
         return _first_at_least(order, word, start)
     if word <= scale[0]:
@@ -64,11 +113,20 @@ def _seek(order: Words, word: Number, start: Number, starts: Starts, scale: Word
     return _first_between(order, word, np.int64(starts[its]), np.int64(starts[its + np.uint64(1)]))
 
 
-@kernel(types.void(WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S))
-def find_ranges(order: Words, low: Words, high: Words, start: Indices, stop: Indices) -> None:
+@kernel(types.void(WORDS, WORDS, WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S))
+def find_ranges(
+    order: Words, scale: Words, fences: Words, low: Words, high: Words, start: Indices, stop: Indices
+) -> None:
     """First and one-past-last position of each range of words (both ends inclusive)."""
     at = 0
+    starts = np.empty(0, np.int32)
     for i in range(len(low)):
+        if len(fences) > 0:
+            start[i] = _seek(order, low[i], 0, starts, scale, fences)
+            stop[i] = len(order)
+            if high[i] != _HIGH | _LOW:
+                stop[i] = max(start[i], _seek(order, high[i] + np.uint64(1), 0, starts, scale, fences))
+            continue
         if i > 0 and low[i] < low[i - 1]:
             at = 0
         at = _first_at_least(order, low[i], at)
@@ -81,9 +139,16 @@ def find_ranges(order: Words, low: Words, high: Words, start: Indices, stop: Ind
         stop[i] = end
 
 
-@kernel(types.int64(WORDS, WORDS, INT32S, WORDS, WORDS, WORDS, NEW_INT64S))
+@kernel(types.int64(WORDS, WORDS, INT32S, WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
 def match_counts(
-    order: Words, key_lo: Words, starts: Starts, scale: Words, hi: Words, lo: Words, first: Indices
+    order: Words,
+    key_lo: Words,
+    starts: Starts,
+    scale: Words,
+    fences: Words,
+    hi: Words,
+    lo: Words,
+    first: Indices,
 ) -> int:
     """How many rows have the key of a probe, over all probes; and for each probe where its key's run
     starts."""
@@ -93,20 +158,23 @@ def match_counts(
         low, high = hi[i] & _HIGH, hi[i] | _LOW
         if i > 0 and low < hi[i - 1] & _HIGH:
             at = 0
-        at = _seek(order, low, at, starts, scale)
+        at = _seek(order, low, at, starts, scale, fences)
         first[i] = at
         row = at
-        while row < len(order) and order[row] <= high:
+        limit = _limit(order, high, scale, fences)
+        while row < limit and order[row] <= high:
             if key_lo[row] == lo[i]:
                 total += 1
             row += 1
     return total
 
 
-@kernel(types.int64(WORDS, WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S, NEW_INT64S, NEW_INT64S))
+@kernel(types.int64(WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, NEW_INT64S, NEW_INT64S, NEW_INT64S, NEW_INT64S))
 def fill_matches(
     order: Words,
     key_lo: Words,
+    scale: Words,
+    fences: Words,
     hi: Words,
     lo: Words,
     first: Indices,
@@ -124,7 +192,8 @@ def fill_matches(
     while i < len(hi) and filled < size:
         high = hi[i] | _LOW
         at = first[i] + skip
-        while at < len(order) and order[at] <= high and filled < size:
+        limit = _limit(order, high, scale, fences)
+        while at < limit and order[at] <= high and filled < size:
             if key_lo[at] == lo[i]:
                 probe[filled] = i
                 row[filled] = at
@@ -139,13 +208,14 @@ def fill_matches(
     return filled
 
 
-@kernel(types.void(WORDS, WORDS, WORDS, INT32S, WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
+@kernel(types.void(WORDS, WORDS, WORDS, INT32S, WORDS, WORDS, WORDS, WORDS, WORDS, NEW_INT64S))
 def find_rows(
     order: Words,
     key_lo: Words,
     row_lo: Words,
     starts: Starts,
     scale: Words,
+    fences: Words,
     hi: Words,
     lo: Words,
     rows: Words,
@@ -156,10 +226,11 @@ def find_rows(
     for i in range(len(hi)):
         if i > 0 and hi[i] < hi[i - 1]:
             at = 0
-        at = _seek(order, hi[i], at, starts, scale)
+        at = _seek(order, hi[i], at, starts, scale, fences)
         found[i] = _NOTHING
         row = at
-        while row < len(order) and order[row] == hi[i]:
+        limit = _limit(order, hi[i], scale, fences)
+        while row < limit and order[row] == hi[i]:
             if key_lo[row] == lo[i] and (len(rows) == 0 or row_lo[row] == rows[i]):
                 found[i] = row
                 break

@@ -1,0 +1,274 @@
+"""The columns of a batch on file, as contiguous arrays whose blocks are filled when they are asked for.
+
+Every buffer of a batch has one address range, as long as the buffer. Plain buffers are the mapped file
+itself; for the others memory is reserved, which costs nothing before it is used. A block is *resident* if its
+chunks have been checked and, where they are compressed, unpacked in place. Readers must ask for blocks first
+(:meth:`ResidentColumns.need`); then they use the arrays as if everything were in memory, with the same
+compiled loops. Dropping a block gives its pages back to the system (``madvise``): the address range stays.
+
+Invariant: bytes that were not asked for are never interpreted. A mapped block may hold damage that nobody has
+looked for, and a reserved one holds zeros.
+
+Checking happens when a block becomes resident, and again when it does so after it was dropped: what a flipped
+bit in the file does to a block that stays resident cannot be noticed before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from penstock.errors import CorruptionError
+from penstock.storage.block_index import BlockIndex, Buffer, Codec, Role
+from penstock.storage.checksum import crc32c
+from penstock.storage.pool import Pool
+
+__all__ = ["Derive", "ReadChunk", "ResidentColumns"]
+
+Indices = NDArray[np.int64]
+Flags = NDArray[np.uint8]
+
+ReadChunk = Callable[[int, int], pa.Buffer]
+"""The stored bytes at an offset of the file: a view of a mapping, or a copy."""
+Derive = Callable[[Sequence[pa.Array], int], Sequence[NDArray[np.uint64] | None]]
+"""Computes the derived columns from the values, in the order of the schema."""
+
+_ABSENT, _RESIDENT, _USED = 0, 1, 2
+_DONTNEED = 4
+_NOHUGEPAGE = 15
+_NORESERVE = 0x4000 if sys.platform.startswith("linux") else 0  # Python 3.13 has a name for it
+
+
+class ResidentColumns:
+    """The columns of one batch. Plain buffers are used in ``content``, the file; without it they are copied
+    from what ``read`` gives. ``is_mapped`` says whether its pages can be dropped."""
+
+    def __init__(
+        self,
+        name: str,
+        index: BlockIndex,
+        pool: Pool,
+        read: ReadChunk,
+        content: pa.Buffer | None,
+        *,
+        is_mapped: bool,
+        derive: Derive | None = None,
+    ) -> None:
+        self.name, self.index = name, index
+        self._pool, self._read, self._content, self._derive = pool, read, content, derive
+        self._is_mapped = is_mapped
+        self._in_place = [content is not None and b.codec is Codec.PLAIN for b in index.buffers]
+        self._memory: list[pa.Buffer] = [
+            content.slice(b.offset, b.size) if content is not None and in_place else _reserved(b.size)
+            for b, in_place in zip(index.buffers, self._in_place, strict=True)
+        ]
+        self._of_column = [
+            [i for i, buffer in enumerate(index.buffers) if buffer.column == column]
+            for column in range(len(index.schema))
+        ]
+        self._state: NDArray[np.uint8] = np.zeros((len(index.schema), index.blocks), np.uint8)
+        self._bytes = self._bytes_of_chunks()
+        self._held = 0
+        self.columns: list[pa.Array] = [self._array(column) for column in range(len(index.schema))]
+        pool.join(self)
+
+    def __del__(self) -> None:
+        if getattr(self, "_held", 0):
+            self._pool.left(self._held)
+
+    @property
+    def resident_bytes(self) -> int:
+        """The bytes of its resident chunks."""
+        return self._held
+
+    # ---- filling ----------------------------------------------------------------------------------
+
+    def need(self, blocks: Indices, columns: Sequence[int]) -> None:
+        """Makes the blocks (each at most once) resident in these columns."""
+        self._pool.trim(in_place=True)
+        missing = 0
+        for column in columns:
+            state = self._state[column]
+            absent = blocks[state[blocks] == _ABSENT]
+            if len(absent):
+                missing += len(absent)
+                self._fill(column, absent)
+            state[blocks] = _USED
+        self._pool.found(len(blocks) * len(columns) - missing)
+
+    def _fill(self, column: int, blocks: Indices) -> None:
+        stored = 0
+        numbers = self._of_column[column]
+        if any(self.index.buffers[number].codec is Codec.DERIVED for number in numbers):
+            self._fill_derived(column, blocks)
+        else:
+            for number in numbers:
+                stored += self._fill_chunks(number, blocks)
+        held = int(self._bytes[column][blocks].sum())
+        self._held += held
+        self._state[column][blocks] = _RESIDENT
+        self._pool.read(len(blocks), stored, held)
+
+    def _fill_chunks(self, number: int, blocks: Indices) -> int:
+        buffer, table = self.index.buffers[number], self.index.chunks
+        target = None if self._in_place[number] else np.frombuffer(self._memory[number], np.uint8)
+        offsets, lengths = table.offset[blocks, number].tolist(), table.length[blocks, number].tolist()
+        wanted = table.crc32c[blocks, number].tolist()
+        for block, offset, length, crc in zip(blocks.tolist(), offsets, lengths, wanted, strict=True):
+            if length == 0:
+                continue
+            content = self._read(offset, length)
+            found = crc32c([content])
+            if found != crc or content.size != length:
+                raise self._damaged(block, buffer, f"its checksum is {found:08x}, {crc:08x} was written")
+            if target is not None:
+                start, size = int(table.start[block, number]), int(table.size[block, number])
+                target[start : start + size] = self._unpacked(block, buffer, content, size)
+        return int(sum(lengths))
+
+    def _unpacked(self, block: int, buffer: Buffer, content: pa.Buffer, size: int) -> NDArray[np.uint8]:
+        if buffer.codec is Codec.PLAIN:
+            return np.frombuffer(content, np.uint8)
+        try:
+            plain = pa.Codec("zstd").decompress(content, size)
+        except (OSError, pa.ArrowException) as error:
+            raise self._damaged(block, buffer, f"it cannot be unpacked: {error}") from error
+        if buffer.codec is Codec.ZSTD:
+            return np.frombuffer(plain, np.uint8)
+        words = np.cumsum(np.frombuffer(plain, f"u{buffer.width}"), dtype=f"u{buffer.width}")
+        return words.view(np.uint8)
+
+    def _fill_derived(self, column: int, blocks: Indices) -> None:
+        """Computes a column, and the others that are computed with it, from the values."""
+        derived = [
+            c
+            for c, numbers in enumerate(self._of_column)
+            if any(self.index.buffers[n].codec is Codec.DERIVED for n in numbers)
+        ]
+        values = [c for c in range(len(self.index.schema)) if self.index.schema.names[c].startswith("v")]
+        self.need(blocks, values)
+        if self._derive is None:
+            raise CorruptionError(f"{self.name}: words of rows are not stored, and nothing computes them")
+        for block in blocks.tolist():
+            start, stop = self.index.rows_of(block)
+            found = self._derive([self.columns[c].slice(start, stop - start) for c in values], stop - start)
+            words = [word for word in found if word is not None]
+            for target, word in zip(derived, words, strict=True):
+                memory = np.frombuffer(self._memory[self._of_column[target][0]], np.uint64)
+                memory[start:stop] = word
+        for other in derived:
+            if other != column:
+                absent = blocks[self._state[other][blocks] == _ABSENT]
+                held = int(self._bytes[other][absent].sum())
+                self._held += held
+                self._state[other][absent] = _RESIDENT
+                self._pool.read(len(absent), 0, held)
+
+    def _damaged(self, block: int, buffer: Buffer, reason: str) -> CorruptionError:
+        column = self.index.schema.names[buffer.column]
+        where = self.index.chunks.offset[block, self.index.buffers.index(buffer)]
+        return CorruptionError(
+            f"{self.name}: block {block}, column {column} ({buffer.role.name.lower()}, from byte {where} on) "
+            f"is damaged: {reason}"
+        )
+
+    def private(self, pool: Pool) -> ResidentColumns:
+        """The same columns for a reader in another thread, with a residency and a pool of their own."""
+        return ResidentColumns(
+            self.name,
+            self.index,
+            pool,
+            self._read,
+            self._content,
+            is_mapped=self._is_mapped,
+            derive=self._derive,
+        )
+
+    # ---- dropping ---------------------------------------------------------------------------------
+
+    def sweep(self, *, in_place: bool) -> tuple[int, int]:
+        """Drops what was not used since the last sweep (see :class:`penstock.storage.pool.Evictable`)."""
+        blocks = size = 0
+        for column, state in enumerate(self._state):
+            if in_place and not all(self._in_place[number] for number in self._of_column[column]):
+                continue
+            dropped = np.flatnonzero(state == _RESIDENT)
+            state[state == _USED] = _RESIDENT
+            if len(dropped):
+                blocks += len(dropped)
+                size += int(self._bytes[column][dropped].sum())
+                state[dropped] = _ABSENT
+                self._release(column, dropped)
+        self._held -= size
+        return blocks, size
+
+    def _release(self, column: int, blocks: Indices) -> None:
+        """Gives the pages of whole runs of blocks back."""
+        starts = blocks[np.concatenate(([True], np.diff(blocks) != 1))]
+        stops = blocks[np.concatenate((np.diff(blocks) != 1, [True]))]
+        table = self.index.chunks
+        for number in self._of_column[column]:
+            memory = self._memory[number]
+            if self._in_place[number] and not self._is_mapped:
+                continue
+            for first, last in zip(starts.tolist(), stops.tolist(), strict=True):
+                start = int(table.start[first, number])
+                stop = int(table.start[last, number] + table.size[last, number])
+                _give_back(memory.address + start, memory.address + stop)
+
+    # ---- arrays -----------------------------------------------------------------------------------
+
+    def _array(self, column: int) -> pa.Array:
+        kind, rows = self.index.schema.types[column], self.index.rows
+        if pa.types.is_null(kind):
+            return pa.nulls(rows)
+        buffers: list[pa.Buffer | None] = [None]
+        nulls = 0
+        for number in self._of_column[column]:
+            buffer = self.index.buffers[number]
+            nulls = buffer.nulls
+            if buffer.role is Role.VALIDITY:
+                buffers[0] = self._memory[number]
+            else:
+                buffers.append(self._memory[number])
+        # Arrow would count NULLs by reading all of the bits.
+        return pa.Array.from_buffers(kind, rows, buffers, null_count=nulls)
+
+    def _bytes_of_chunks(self) -> list[NDArray[np.int64]]:
+        sizes = self.index.chunks.size.astype(np.int64)
+        return [sizes[:, numbers].sum(axis=1) for numbers in self._of_column]
+
+
+def _reserved(size: int) -> pa.Buffer:
+    """Memory that is zero and takes no space until it is written to."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+    buffer = pa.py_buffer(mmap.mmap(-1, max(1, size), flags=flags))
+    _advise(buffer.address, buffer.address + size, _NOHUGEPAGE)
+    return buffer
+
+
+def _give_back(start: int, stop: int) -> None:
+    """Drops the whole pages between two addresses. Pages that they share with others stay."""
+    page = mmap.PAGESIZE
+    _advise(-(-start // page) * page, stop // page * page, _DONTNEED)
+
+
+def _advise(start: int, stop: int, advice: int) -> None:
+    if _madvise is not None and stop > start:
+        _madvise(ctypes.c_void_p(start), ctypes.c_size_t(stop - start), ctypes.c_int(advice))
+
+
+def _find_madvise() -> Any:
+    if not sys.platform.startswith("linux"):
+        return None  # elsewhere the advice has other meanings
+    return ctypes.CDLL(None, use_errno=True).madvise
+
+
+_madvise = _find_madvise()
