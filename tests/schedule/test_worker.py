@@ -134,7 +134,8 @@ def test_a_worker_is_made_from_what_can_be_shipped() -> None:
     run(crew, 1, shop.random(np.random.default_rng(5), 30))
     stored = opening_of(PROGRAM, crew.commit(1))
     made: list[Worker] = [
-        make_worker(PROGRAM, Layout.even(2), backend.url, SEED, False, 10, number) for number in range(2)
+        make_worker(PROGRAM, Layout.even(2), backend.url, SEED, False, None, 10, number)
+        for number in range(2)
     ]
     for worker in made:
         worker.open(stored)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from penstock.circuit.delta import Delta
 from penstock.trace import Batch
+from penstock.trace.lookup import bounds_of
 from penstock.zset import Hashes
 from penstock.zset.kernel import INT64S, NEW_INT64S, WORDS, Number, kernel
 
@@ -85,13 +86,15 @@ class Layout:
 
     def slices(self, worker: int, batch: Batch) -> list[tuple[int, int]]:
         """The row ranges of a batch that belong to a worker: one per run of shards, empty ones left out."""
-        found = []
-        for first, last in self.ranges(worker):
-            start = int(np.searchsorted(batch.order, np.uint64(first), "left"))
-            stop = int(np.searchsorted(batch.order, np.uint64(last), "right"))
-            if start < stop:
-                found.append((start, stop))
-        return found
+        if batch.backing is not None and len(batch):
+            first, last = batch.backing.span
+            if any(low <= first and last <= high for low, high in self.ranges(worker)):
+                return [(0, len(batch))]  # without reading any of it
+        ranges = np.array(self.ranges(worker), np.uint64).reshape(-1, 2)
+        starts, stops = bounds_of(batch, ranges[:, 0].copy(), ranges[:, 1].copy())
+        return [
+            (start, stop) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True) if start < stop
+        ]
 
 
 @kernel(types.void(WORDS, INT64S, types.int64, NEW_INT64S, NEW_INT64S))

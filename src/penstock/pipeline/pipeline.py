@@ -60,7 +60,9 @@ class Pipeline:
     State becomes a new version every ``commit_interval_s`` seconds (a crash loses nothing in between: the
     input log has it). Changes of views can be read for ``retained_steps`` steps. With ``compact`` state is
     stored compressed: it takes a fraction of the space, but commits cost more, and opening must unpack it
-    instead of mapping it. It can be chosen for each run.
+    instead of mapping it. ``memory`` is the number of bytes that the state of one worker may take in memory;
+    what exceeds it is used from its files (without it, everything stays in memory until the machine runs
+    short). Both can be chosen for each run.
 
     >>> import penstock as ps
     >>> pipe = ps.Pipeline("shop", storage=tmp_path / "shop")
@@ -82,12 +84,13 @@ class Pipeline:
         commit_interval_s: float = 1.0,
         retained_steps: int = 1000,
         compact: bool = False,
+        memory: int | None = None,
     ) -> None:
         check_arguments(name, workers, mode, commit_interval_s, retained_steps)
         self.name, self.workers, self.mode = name, workers, mode
         self._layout = Layout.even(workers)
         self._commit_interval_s, self._retained_steps = commit_interval_s, retained_steps
-        self._compact = compact
+        self._compact, self._memory = compact, memory
         url = str(storage)
         self._backend = open_backend(str(Path(url).absolute()) if "://" not in url else url)
         stored = PipelineStore(self._backend, name).version.catalog
@@ -117,6 +120,7 @@ class Pipeline:
             commit_interval_s=self._commit_interval_s,
             retained_steps=self._retained_steps,
             compact=self._compact,
+            memory=self._memory,
         )
         if other._unplanned is not None:
             raise PipelineError(f"{other._backend.url} is not empty: it holds a pipeline with its own tables")
@@ -345,6 +349,7 @@ class Pipeline:
             self._backend.url,
             store.seed,
             self._compact,
+            self._memory,
             self._retained_steps,
         )
         crew = Crew(self.name, self.workers, program.levels, factory)

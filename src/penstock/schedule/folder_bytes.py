@@ -12,6 +12,7 @@ import pyarrow as pa
 from penstock.schedule.folder_parts import Uses, rows_of
 from penstock.schedule.stored_version import Owner, stored_versions
 from penstock.storage import Backend, Segment
+from penstock.trace.stored import BLOCKS
 
 __all__ = ["Part", "bytes_by_use"]
 
@@ -66,7 +67,7 @@ def bytes_by_use(
 
 def _columns(block: pa.RecordBatch, kind: str, length: int) -> dict[str, int]:
     """The bytes of a block by what its columns are for."""
-    if kind != "batch":
+    if kind not in ("batch", BLOCKS):
         return {"packed": length}
     found: Counter[str] = Counter()
     for name, column in zip(block.schema.names, block.columns, strict=True):

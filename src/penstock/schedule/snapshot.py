@@ -5,9 +5,9 @@ has now. It may be written in another thread while steps run; the only thing tha
 where a batch is stored. A batch that a step has merged meanwhile is written nevertheless, because the version
 in progress consists of it.
 
-If the machine is short of memory, large batches, including those of earlier versions, are from then on used
-from the mapped file, whose pages the system can drop and read again; so state may be larger than memory.
-"""
+If the machine is short of memory, or the memory that a user granted is used up, large batches, including
+those of earlier versions, are from then on used from the mapped file, whose pages the system can drop and
+read again; so state may be larger than memory."""
 
 from __future__ import annotations
 
@@ -24,13 +24,18 @@ from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.opening import Written, WrittenChanges
 from penstock.storage import Backend, BatchRef, ChangeBlock, Segment, SegmentWriter
 from penstock.trace import SMALLEST, Batch, Held, pack
+from penstock.trace.filing import Filing, meta_of
 from penstock.trace.spine import LARGE
+from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, small_codecs
 from penstock.zset.width import exceeds_together
 
 __all__ = ["PACKED", "Snapshot", "joined"]
 
 PACKED = "packed batch"
 """The kind of a segment's block."""
+BLOCKED = 65_536
+"""The number of rows from which on a batch is stored in blocks. Smaller ones are read as a whole. So are the
+rows of append-only tables, whose words need not be stored."""
 OWN_SEGMENT_BYTES = 1 << 20
 """A batch of this many bytes has its own segment: in a shared one, it and others would keep each other's
 space occupied. Two more syncs are cheap compared with writing it."""
@@ -51,6 +56,10 @@ class Snapshot:
     """Segments whose batches are to be written again."""
     occupancy: Occupancy = field(default_factory=Occupancy)
     """Called with what was written."""
+    filing: Filing | None = None
+    """Opens batches in blocks."""
+    memory: int | None = None
+    """What batches and blocks may take together, in bytes; None for no limit."""
 
     def write(self) -> Written:
         """Writes all batches that are in memory only, or in a sparse segment: each large one as its own
@@ -75,7 +84,7 @@ class Snapshot:
         for held, (place, stored) in fresh.items():
             held.ref, held.stored = place, stored
             self.occupancy.note(place.segment, stored)
-        if is_short_of_memory():
+        if self._is_short_of_memory():
             self._map(fresh)
         return Written(
             self.worker,
@@ -86,6 +95,12 @@ class Snapshot:
             changed,
             {slot: _size(batches) for slot, batches in self.arrangements.items()},
         )
+
+    def _is_short_of_memory(self) -> bool:
+        if self.memory is None:
+            return is_short_of_memory()
+        batches = (held.batch for held in chain.from_iterable(self.arrangements.values()))
+        return 2 * sum(batch.nbytes for batch in batches if batch.backing is None) > self.memory
 
     def _writer(self) -> SegmentWriter:
         name = f"segments/{self.version:010d}-w{self.worker:04d}-{uuid.uuid4().hex[:12]}.seg"
@@ -113,16 +128,30 @@ class Snapshot:
             if ref.segment not in opened:
                 opened[ref.segment] = Segment.open(self.backend, ref.segment)
             segment = opened[ref.segment]
-            if segment.entries[ref.entry].kind != PACKED:
+            kind = segment.entries[ref.entry].kind
+            if kind == BLOCKS and self.filing is not None:
+                whole = self.filing.whole(segment, ref.entry, held.batch.ordered)
+                held.mapped = whole.slice(ref.start, ref.stop)
+            elif kind not in (PACKED, BLOCKS):
                 whole = Batch.from_arrow(segment.read(ref.entry), ordered=held.batch.ordered)
                 mapped = whole.slice(ref.start, ref.stop)
                 held.mapped = replace(mapped, directory=held.batch.directory)
 
     def _add(self, writer: SegmentWriter, slot: str, held: Held) -> tuple[BatchRef, int]:
         """Adds a batch to a segment; returns its position, and its size in bytes."""
-        batch, meta = held.batch, {"arrangement": slot, "ordered": held.batch.ordered or ""}
+        batch, meta = held.batch.whole(), meta_of(slot, held.batch.ordered)
         before = writer.size
-        if self.packed is not None and len(batch) >= SMALLEST:
+        if (
+            len(batch) >= BLOCKED
+            and can_be_stored(batch)
+            and (self.packed is not None or not batch.is_sequence)
+        ):
+            rows = batch.to_columns()
+            codecs = (
+                small_codecs(rows.schema, derived=not self.packed[slot]) if self.packed is not None else PLAIN
+            )
+            entry = writer.add_blocks(BLOCKS, meta, rows, codecs)
+        elif self.packed is not None and len(batch) >= SMALLEST:
             block = pack(batch, with_words=self.packed[slot])
             entry = writer.add(PACKED, {**meta, "rows": len(batch)}, block)
         else:

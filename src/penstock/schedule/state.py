@@ -3,6 +3,10 @@
 With ``compact`` large batches are written packed; the reader sees from the block which form it has. With a
 ``merger`` large merges run in its threads.
 
+A large batch is in blocks, of which only those are read that a step needs. Within a budget of ``memory``
+bytes, half is for blocks and half for batches in memory: if these take more after a commit, they are used
+from their files instead.
+
 Opening is lazy per arrangement: a stage of a staged step only touches what its level stores. Segments are
 cached in the process by name (they are immutable), so reopening the next version maps no file twice.
 """
@@ -22,9 +26,12 @@ from penstock.circuit.operator import Operator
 from penstock.errors import CorruptionError
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.snapshot import PACKED, Snapshot
-from penstock.storage import Backend, BatchRef, Entry, Segment
+from penstock.storage import Backend, BatchRef, Entry, Pool, Segment
+from penstock.storage.resident import Derive
 from penstock.trace import Batch, Spine, unpack
+from penstock.trace.filing import Filing
 from penstock.trace.order import Ordered
+from penstock.trace.stored import BLOCKS
 from penstock.zset import HashSeed
 
 __all__ = ["Arrangements", "forget_segments", "open_segment"]
@@ -61,12 +68,16 @@ class Arrangements:
         owners: Mapping[str, Operator],
         seed: HashSeed,
         *,
+        version: int = 0,
         compact: bool = False,
+        memory: int | None = None,
         merger: Executor | None = None,
     ) -> None:
         self._backend, self._layout, self._worker, self._owners = backend, layout, worker, owners
         self._stored, self._seed, self._compact = stored, seed, compact
-        self._merger = merger
+        self._merger, self._memory = merger, memory
+        self._filing = Filing(backend, worker, Pool(None if memory is None else memory // 2), self._derive)
+        self._filing.snapshot_taken(version)
         self._spines: dict[str, Spine] = {}
         self._occupancy = Occupancy()
         self._looked_into = False
@@ -74,7 +85,7 @@ class Arrangements:
     def spine(self, slot: str) -> Spine:
         """The arrangement's spine, opened on first use."""
         if slot not in self._spines:
-            spine = Spine(self._owners[slot].fan, self._merger)
+            spine = Spine(self._owners[slot].fan, self._merger, filing=self._filing, slot=slot)
             for ref in sorted(self._stored.get(slot, ()), key=lambda ref: -ref.rows):
                 self._load(spine, slot, ref)
             self._spines[slot] = spine
@@ -92,15 +103,21 @@ class Arrangements:
             self._occupancy.note(ref.segment, stored)
             spine.load(batch.slice(start, stop), place, stored)
 
+    def _derive(self, slot: str) -> Derive | None:
+        """Computes words from values, if the arrangement's operator can."""
+        words, seed = self._owners[slot].words, self._seed
+        return None if words is None else lambda values, rows: words(values, rows, seed)
+
     def _unpacked(self, segment: Segment, slot: str, number: int) -> Batch:
-        entry, block = segment.entries[number], segment.read(number)
+        entry = segment.entries[number]
         ordered: Ordered = entry.meta.get("ordered") or None  # type: ignore[assignment]
+        if entry.kind == BLOCKS:
+            return self._filing.whole(segment, number, ordered)
+        block = segment.read(number)
         if entry.kind != PACKED:
             return Batch.from_arrow(block, ordered=ordered)
-        words, seed = self._owners[slot].words, self._seed
-        made = None if words is None else lambda values, rows: words(values, rows, seed)
         try:
-            return unpack(block, made, ordered)
+            return unpack(block, self._derive(slot), ordered)
         except (pa.ArrowException, ValueError) as error:
             raise CorruptionError(
                 f"{segment.name}: block {number} ({entry.describe()}) cannot be unpacked: {error}"
@@ -115,6 +132,11 @@ class Arrangements:
         for spine in self._spines.values():
             spine.settle()
 
+    @property
+    def pool(self) -> Pool:
+        """The blocks that are in memory of batches on file."""
+        return self._filing.pool
+
     def take_mapped(self) -> None:
         """Switches to mapped batches where there are any, and frees their memory."""
         for spine in self._spines.values():
@@ -124,7 +146,11 @@ class Arrangements:
         self, version: int, slots: Iterable[str], changes: Mapping[str, Sequence[pa.RecordBatch]]
     ) -> Snapshot:
         """The batches of ``slots`` as they are now, and ``changes``, to be written."""
-        held = {slot: self.spine(slot).held for slot in slots}
+        with self._filing.lock:
+            for spine in self._spines.values():
+                spine.take_published()
+            held = {slot: self.spine(slot).held for slot in slots}
+            self._filing.snapshot_taken(version)
         packed = {slot: self._owners[slot].words is None for slot in held} if self._compact else None
         sparse: frozenset[str] = frozenset()
         if held.keys() == self._owners.keys():  # otherwise it is not known what else is in use
@@ -139,6 +165,8 @@ class Arrangements:
             packed,
             sparse=sparse,
             occupancy=self._occupancy,
+            filing=self._filing,
+            memory=self._memory,
         )
 
     def _look_into_segments(self) -> None:

@@ -48,13 +48,14 @@ class Worker:
         seed: HashSeed,
         *,
         compact: bool = False,
+        memory: int | None = None,
         retained_steps: int = 1000,
     ) -> None:
         self.program, self.worker, self.layout = program, worker, layout
         self.backend, self.seed = backend, seed
-        self._compact = compact
+        self._compact, self._memory = compact, memory
         self._merger: Executor | None = None
-        self._arrangements = self._opened({})
+        self._arrangements = self._opened(0, {})
         self._fill: Fill | None = None
         self._levels = Levels(program, self._scope())
         self._read = {node: program.circuit.columns_read(node) for node in program.circuit.tables.values()}
@@ -81,13 +82,13 @@ class Worker:
 
     def open(self, opening: Opening) -> None:
         """Opens the state of a version."""
-        self._arrangements = self._opened(opening.arrangements)
+        self._arrangements = self._opened(opening.version, opening.arrangements)
         missing = opening.missing
         self._fill = plan_fill(self.program, missing, self.layout.workers) if missing else None
         self._changes.clear()
         self._clear()
 
-    def _opened(self, stored: Mapping[str, Sequence[BatchRef]]) -> Arrangements:
+    def _opened(self, version: int, stored: Mapping[str, Sequence[BatchRef]]) -> Arrangements:
         owners = {slot: node.operator for slot, node in self.program.slots.items()}
         return Arrangements(
             self.backend,
@@ -96,7 +97,9 @@ class Worker:
             stored,
             owners,
             self.seed,
+            version=version,
             compact=self._compact,
+            memory=self._memory,
             merger=self._merger,
         )
 
@@ -104,6 +107,7 @@ class Worker:
         """Starts a step with the rows pushed to this worker's share of the tables."""
         self._clear()
         self._step = step
+        self._arrangements.pool.trim()
         if self._fill is not None and inputs:
             raise PipelineError("the step that fills new arrangements takes no input")
         self._files = [message for message in inputs if isinstance(message.route, InputFiles)]
@@ -223,10 +227,18 @@ def make_worker(
     url: str,
     seed: HashSeed,
     compact: bool,
+    memory: int | None,
     retained_steps: int,
     worker: int,
 ) -> Worker:
     """Runs in the worker's process: state is opened there, nothing but the program is shipped."""
     return Worker(
-        program, worker, layout, open_backend(url), seed, compact=compact, retained_steps=retained_steps
+        program,
+        worker,
+        layout,
+        open_backend(url),
+        seed,
+        compact=compact,
+        memory=memory,
+        retained_steps=retained_steps,
     )

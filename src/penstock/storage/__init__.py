@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from penstock.storage.backend import Appender, Backend, LocalBackend, MemoryBackend, Part, open_backend
 from penstock.storage.block import decode_batch, encode_batch
+from penstock.storage.block_index import Codec
+from penstock.storage.block_writer import Bounds, bounds_of_rows, can_be_blocked
 from penstock.storage.log import Log, log_owner, read_log
 from penstock.storage.manifest import Manifest, ManifestStore
 from penstock.storage.metrics_file import read_metrics, write_metrics
 from penstock.storage.pool import Pool, PoolCounts
 from penstock.storage.references import BatchRef, ChangeBlock, ChangeSegment, PageRef, sorted_refs
 from penstock.storage.segment import Entry, Segment, SegmentWriter
+from penstock.storage.segment_draft import SegmentDraft
 from penstock.storage.version import StoredLayout, Version
 from penstock.storage.version_store import Prepared, VersionStore, newest_version
 
@@ -17,8 +20,10 @@ __all__ = [
     "Appender",
     "Backend",
     "BatchRef",
+    "Bounds",
     "ChangeBlock",
     "ChangeSegment",
+    "Codec",
     "Entry",
     "LocalBackend",
     "Log",
@@ -31,10 +36,13 @@ __all__ = [
     "PoolCounts",
     "Prepared",
     "Segment",
+    "SegmentDraft",
     "SegmentWriter",
     "StoredLayout",
     "Version",
     "VersionStore",
+    "bounds_of_rows",
+    "can_be_blocked",
     "decode_batch",
     "encode_batch",
     "log_owner",

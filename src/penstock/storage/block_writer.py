@@ -3,7 +3,7 @@
 The rows come in order, in pieces of any size. Each block's chunks are placed as soon as its rows are there.
 Plain buffers get a region of the file each, as large as they can become: a merge knows how many rows its
 inputs have, not how many cancel out. What is left over stays a hole in the file, which takes no space.
-Compressed chunks follow one another, block by block, behind the regions. """
+Compressed chunks follow one another, block by block, behind the regions."""
 
 from __future__ import annotations
 
@@ -107,9 +107,8 @@ class BlockWriter:
         self._flush(sum(part.num_rows for part in self._pending))
         shape = (len(self._chunks), len(self._buffers))
         table = np.array(self._chunks, np.uint64).reshape(*shape, 5)
-        chunks = ChunkTable(
-            *(np.ascontiguousarray(table[:, :, i]) for i in range(4)), table[:, :, 4].astype(np.uint32)
-        )
+        start, size, offset, length = (np.ascontiguousarray(table[:, :, i]) for i in range(4))
+        chunks = ChunkTable(start, size, offset, length, table[:, :, 4].astype(np.uint32))
         buffers = [
             Buffer(b.column, b.role, b.width, b.codec, b.offset, b.size, self._nulls[b.column])
             for b in self._buffers

@@ -1,7 +1,7 @@
 """A local file in the making: a temporary file that is linked to its name when it is complete.
 
 As with every publication, readers see nothing or the whole file (:mod:`.local`). Regions that are never
-written are holes, which take no space. The temporary file of a killed process is removed by a later one. """
+written are holes, which take no space. The temporary file of a killed process is removed by a later one."""
 
 from __future__ import annotations
 

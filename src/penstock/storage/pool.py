@@ -9,7 +9,7 @@ A block that is used in the mapped file can be dropped at any time: whoever stil
 map its pages again. One that was unpacked into memory cannot, because zeros would take its place. So blocks
 of the first kind are dropped whenever the pool exceeds its budget, the others only between steps, when nobody
 has a view of them: nothing has to be pinned, and the pool exceeds its budget by at most what one step
-unpacks. """
+unpacks."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ class Pool:
     def counts(self) -> PoolCounts:
         """What it did so far."""
         return PoolCounts(self._hits, self._misses, self._evictions, self._bytes_read, self._held)
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether it is far from having to drop anything: then nobody needs to note which blocks are used."""
+        return self.budget is None or 2 * self._held < self.budget
 
     def join(self, member: Evictable) -> None:
         """Adds a batch, until nobody uses it any more."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from penstock.storage.block_index import BlockIndex, Buffer, Codec, Role
 from penstock.storage.checksum import crc32c
 from penstock.storage.pool import Pool
 
-__all__ = ["Derive", "ReadChunk", "ResidentColumns"]
+__all__ = ["OTHERS", "SEARCHED", "Derive", "ReadChunk", "ResidentColumns"]
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.uint8]
@@ -40,6 +40,8 @@ ReadChunk = Callable[[int, int], pa.Buffer]
 Derive = Callable[[Sequence[pa.Array], int], Sequence[NDArray[np.uint64] | None]]
 """Computes the derived columns from the values, in the order of the schema."""
 
+SEARCHED, OTHERS = 0, 1
+"""The parts of a block."""
 _ABSENT, _RESIDENT, _USED = 0, 1, 2
 _DONTNEED = 4
 _NOHUGEPAGE = 15
@@ -58,10 +60,11 @@ class ResidentColumns:
         read: ReadChunk,
         content: pa.Buffer | None,
         *,
+        searched: Collection[str],
         is_mapped: bool,
         derive: Derive | None = None,
     ) -> None:
-        self.name, self.index = name, index
+        self.name, self.index, self._searched = name, index, searched
         self._pool, self._read, self._content, self._derive = pool, read, content, derive
         self._is_mapped = is_mapped
         self._in_place = [content is not None and b.codec is Codec.PLAIN for b in index.buffers]
@@ -73,8 +76,19 @@ class ResidentColumns:
             [i for i, buffer in enumerate(index.buffers) if buffer.column == column]
             for column in range(len(index.schema))
         ]
-        self._state: NDArray[np.uint8] = np.zeros((len(index.schema), index.blocks), np.uint8)
+        names = index.schema.names
+        self._parts = (
+            [column for column, name in enumerate(names) if name in searched],
+            [column for column, name in enumerate(names) if name not in searched],
+        )
+        self._derived = [
+            column
+            for column, numbers in enumerate(self._of_column)
+            if any(index.buffers[number].codec is Codec.DERIVED for number in numbers)
+        ]
+        self.state: NDArray[np.uint8] = np.zeros((2, index.blocks), np.uint8)
         self._bytes = self._bytes_of_chunks()
+        self._absent = [index.blocks, index.blocks]
         self._held = 0
         self.columns: list[pa.Array] = [self._array(column) for column in range(len(index.schema))]
         pool.join(self)
@@ -88,32 +102,36 @@ class ResidentColumns:
         """The bytes of its resident chunks."""
         return self._held
 
+    def is_resident(self, part: int) -> bool:
+        """Whether all blocks are there, and none is going to be dropped soon."""
+        return self._absent[part] == 0 and self._pool.is_calm
+
     # ---- filling ----------------------------------------------------------------------------------
 
-    def need(self, blocks: Indices, columns: Sequence[int]) -> None:
-        """Makes the blocks (each at most once) resident in these columns."""
+    def need(self, part: int, blocks: Indices) -> None:
+        """Makes a part (``SEARCHED`` or ``OTHERS``) of the blocks, each named at most once, resident."""
         self._pool.trim(in_place=True)
-        missing = 0
-        for column in columns:
-            state = self._state[column]
-            absent = blocks[state[blocks] == _ABSENT]
-            if len(absent):
-                missing += len(absent)
-                self._fill(column, absent)
-            state[blocks] = _USED
-        self._pool.found(len(blocks) * len(columns) - missing)
+        state = self.state[part]
+        absent = blocks[state[blocks] == _ABSENT]
+        if len(absent):
+            self._fill(part, absent)
+        state[blocks] = _USED
+        self._pool.found(len(blocks) - len(absent))
 
-    def _fill(self, column: int, blocks: Indices) -> None:
+    def _fill(self, part: int, blocks: Indices) -> None:
         stored = 0
-        numbers = self._of_column[column]
-        if any(self.index.buffers[number].codec is Codec.DERIVED for number in numbers):
-            self._fill_derived(column, blocks)
-        else:
-            for number in numbers:
-                stored += self._fill_chunks(number, blocks)
-        held = int(self._bytes[column][blocks].sum())
+        derived = [column for column in self._parts[part] if column in self._derived]
+        if derived:
+            self.need(OTHERS, blocks)
+            self._fill_derived(blocks)
+        for column in self._parts[part]:
+            if column not in derived:
+                for number in self._of_column[column]:
+                    stored += self._fill_chunks(number, blocks)
+        held = int(self._bytes[part][blocks].sum())
         self._held += held
-        self._state[column][blocks] = _RESIDENT
+        self._absent[part] -= len(blocks)
+        self.state[part][blocks] = _RESIDENT
         self._pool.read(len(blocks), stored, held)
 
     def _fill_chunks(self, number: int, blocks: Indices) -> int:
@@ -145,31 +163,18 @@ class ResidentColumns:
         words = np.cumsum(np.frombuffer(plain, f"u{buffer.width}"), dtype=f"u{buffer.width}")
         return words.view(np.uint8)
 
-    def _fill_derived(self, column: int, blocks: Indices) -> None:
-        """Computes a column, and the others that are computed with it, from the values."""
-        derived = [
-            c
-            for c, numbers in enumerate(self._of_column)
-            if any(self.index.buffers[n].codec is Codec.DERIVED for n in numbers)
-        ]
-        values = [c for c in range(len(self.index.schema)) if self.index.schema.names[c].startswith("v")]
-        self.need(blocks, values)
+    def _fill_derived(self, blocks: Indices) -> None:
+        """Computes the columns that are not stored from the values."""
+        values = [self.columns[i] for i, name in enumerate(self.index.schema.names) if name.startswith("v")]
         if self._derive is None:
             raise CorruptionError(f"{self.name}: words of rows are not stored, and nothing computes them")
         for block in blocks.tolist():
             start, stop = self.index.rows_of(block)
-            found = self._derive([self.columns[c].slice(start, stop - start) for c in values], stop - start)
+            found = self._derive([value.slice(start, stop - start) for value in values], stop - start)
             words = [word for word in found if word is not None]
-            for target, word in zip(derived, words, strict=True):
+            for target, word in zip(self._derived, words, strict=True):
                 memory = np.frombuffer(self._memory[self._of_column[target][0]], np.uint64)
                 memory[start:stop] = word
-        for other in derived:
-            if other != column:
-                absent = blocks[self._state[other][blocks] == _ABSENT]
-                held = int(self._bytes[other][absent].sum())
-                self._held += held
-                self._state[other][absent] = _RESIDENT
-                self._pool.read(len(absent), 0, held)
 
     def _damaged(self, block: int, buffer: Buffer, reason: str) -> CorruptionError:
         column = self.index.schema.names[buffer.column]
@@ -179,6 +184,18 @@ class ResidentColumns:
             f"is damaged: {reason}"
         )
 
+    def stored_rows(self) -> pa.RecordBatch:
+        """All rows, in the columns that are stored."""
+        every = np.arange(self.index.blocks)
+        for part in (SEARCHED, OTHERS):
+            for column in self._parts[part]:
+                if column not in self._derived:
+                    for number in self._of_column[column]:
+                        self._fill_chunks(number, every)
+        names = self.index.schema.names
+        stored = [column for column in range(len(names)) if column not in self._derived]
+        return pa.RecordBatch.from_arrays([self.columns[i] for i in stored], [names[i] for i in stored])
+
     def private(self, pool: Pool) -> ResidentColumns:
         """The same columns for a reader in another thread, with a residency and a pool of their own."""
         return ResidentColumns(
@@ -187,6 +204,7 @@ class ResidentColumns:
             pool,
             self._read,
             self._content,
+            searched=self._searched,
             is_mapped=self._is_mapped,
             derive=self._derive,
         )
@@ -196,25 +214,28 @@ class ResidentColumns:
     def sweep(self, *, in_place: bool) -> tuple[int, int]:
         """Drops what was not used since the last sweep (see :class:`penstock.storage.pool.Evictable`)."""
         blocks = size = 0
-        for column, state in enumerate(self._state):
-            if in_place and not all(self._in_place[number] for number in self._of_column[column]):
+        for part, columns in enumerate(self._parts):
+            numbers = [number for column in columns for number in self._of_column[column]]
+            if in_place and not all(self._in_place[number] for number in numbers):
                 continue
+            state = self.state[part]
             dropped = np.flatnonzero(state == _RESIDENT)
             state[state == _USED] = _RESIDENT
             if len(dropped):
                 blocks += len(dropped)
-                size += int(self._bytes[column][dropped].sum())
+                size += int(self._bytes[part][dropped].sum())
+                self._absent[part] += len(dropped)
                 state[dropped] = _ABSENT
-                self._release(column, dropped)
+                self._release(numbers, dropped)
         self._held -= size
         return blocks, size
 
-    def _release(self, column: int, blocks: Indices) -> None:
+    def _release(self, numbers: Sequence[int], blocks: Indices) -> None:
         """Gives the pages of whole runs of blocks back."""
         starts = blocks[np.concatenate(([True], np.diff(blocks) != 1))]
         stops = blocks[np.concatenate((np.diff(blocks) != 1, [True]))]
         table = self.index.chunks
-        for number in self._of_column[column]:
+        for number in numbers:
             memory = self._memory[number]
             if self._in_place[number] and not self._is_mapped:
                 continue
@@ -242,8 +263,12 @@ class ResidentColumns:
         return pa.Array.from_buffers(kind, rows, buffers, null_count=nulls)
 
     def _bytes_of_chunks(self) -> list[NDArray[np.int64]]:
+        """For both parts, the bytes of each block."""
         sizes = self.index.chunks.size.astype(np.int64)
-        return [sizes[:, numbers].sum(axis=1) for numbers in self._of_column]
+        return [
+            sizes[:, [number for column in columns for number in self._of_column[column]]].sum(axis=1)
+            for columns in self._parts
+        ]
 
 
 def _reserved(size: int) -> pa.Buffer:

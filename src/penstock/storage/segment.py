@@ -20,7 +20,7 @@ batches added, which are held until ``finish``. :mod:`.segment_draft` writes one
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
@@ -33,7 +33,7 @@ from penstock.storage.block_writer import BlockWriter, bounds_of_rows
 from penstock.storage.checksum import ALIGNMENT, HEADER_SIZE, crc32c, seal, unseal
 from penstock.storage.interface import Backend, Part, to_buffer
 from penstock.storage.pool import Pool
-from penstock.storage.resident import Derive, ResidentColumns
+from penstock.storage.resident import Derive, ReadChunk, ResidentColumns
 
 __all__ = [
     "SEGMENT_FORMAT",
@@ -209,16 +209,50 @@ class Segment:
             raise _damaged(self.name, number, entry, f"{reason}; it is not the file that was written")
 
     def read(self, number: int) -> pa.RecordBatch:
-        """The batch, as a view of the mapped file. Its checksum is compared the first time."""
+        """The batch, as a view of the mapped file. Its checksum is compared the first time. One in blocks is
+        unpacked as a whole, without columns that are not stored."""
         entry = self.entries[number]
+        if entry.index is not None:
+            return self._all_blocks(number, self._content.slice)
         block = self._content.slice(entry.offset, entry.length)
         if number not in self._checked:
             self._check(number, block)
             self._checked.add(number)
         return self._decode(number, block)
 
-    def columns(self, number: int, pool: Pool, *, derive: Derive | None = None) -> ResidentColumns:
+    def columns(
+        self, number: int, pool: Pool, *, searched: Collection[str], derive: Derive | None = None
+    ) -> ResidentColumns:
         """The columns of a batch in blocks, none of which has been read. Its index is checked."""
+        return ResidentColumns(
+            self.name,
+            self._index(number),
+            pool,
+            self._content.slice,
+            self._content,
+            searched=searched,
+            is_mapped=self._is_mapped,
+            derive=derive,
+        )
+
+    def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
+        """The batch in memory of its own, always checked; without columns that are not stored. For a reader
+        that has to survive a failing disk: an error while reading names the file, where a mapping would end
+        the process."""
+        entry = self.entries[number]
+        if entry.index is not None:
+            return self._all_blocks(number, lambda *place: backend.read_at(self.name, *place))
+        block = backend.read_at(self.name, entry.offset, entry.length)
+        self._check(number, block)
+        return self._decode(number, block)
+
+    def _all_blocks(self, number: int, read: ReadChunk) -> pa.RecordBatch:
+        columns = ResidentColumns(
+            self.name, self._index(number), Pool(), read, None, searched=(), is_mapped=False
+        )
+        return columns.stored_rows()
+
+    def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
         assert entry.index is not None
         content = self._content.slice(entry.index, entry.offset + entry.length - entry.index)
@@ -229,18 +263,7 @@ class Segment:
             raise _damaged(self.name, number, entry, f"its index cannot be read: {error}") from error
         if index.rows != entry.rows:
             raise _damaged(self.name, number, entry, f"its index is of {index.rows} rows")
-        read, content = self._content.slice, self._content
-        return ResidentColumns(
-            self.name, index, pool, read, content, is_mapped=self._is_mapped, derive=derive
-        )
-
-    def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
-        """The batch in memory of its own, always checked. For a reader that has to survive a failing disk: an
-        error while reading names the file, where a mapping would end the process."""
-        entry = self.entries[number]
-        block = backend.read_at(self.name, entry.offset, entry.length)
-        self._check(number, block)
-        return self._decode(number, block)
+        return index
 
     def _check(self, number: int, block: pa.Buffer) -> None:
         entry, found = self.entries[number], crc32c([block])

@@ -2,7 +2,7 @@
 
 For merges, whose result may be larger than memory. Nothing of it exists for anybody else before it is
 published: a merge that a crash interrupts leaves a temporary file, which is removed later. The name is chosen
-when the segment is published, because it says for which version. """
+when the segment is published, because it says for which version."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ class SegmentDraft:
         """The next rows."""
         self._writer.add(rows)
         self.rows += rows.num_rows
+
+    def complete(self) -> None:
+        """To be called after the last rows: makes them durable, so that publishing takes little time."""
+        self._draft.sync()
 
     def publish(self, name: str) -> tuple[BatchRef, int]:
         """Makes the segment visible and durable; returns the position of the batch, and its bytes."""

@@ -3,7 +3,7 @@
 Such a batch has the same arrays as one in memory, but a row can be read only after it was asked for
 (:mod:`penstock.storage.resident`). Searches ask by word, for the words of all blocks that may hold what is
 looked for (:func:`need_words`); whoever follows up a search asks by row (:func:`need_rows`). For batches in
-memory both do nothing. """
+memory both do nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.storage import Pool
-from penstock.storage.resident import ResidentColumns
+from penstock.storage.resident import OTHERS, SEARCHED, ResidentColumns
+from penstock.trace.search import mark_ranges
 
 __all__ = ["Backing"]
 
@@ -23,13 +24,10 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backing:
-    """Rows from ``start`` on of stored columns. ``words`` and ``rest`` are the numbers of the columns that
-    searches read, and of all others."""
+    """Rows from ``start`` on of stored columns."""
 
     columns: ResidentColumns
     start: int
-    words: tuple[int, ...]
-    rest: tuple[int, ...]
 
     def from_row(self, start: int) -> Backing:
         """Of a slice that begins at row ``start``."""
@@ -44,34 +42,49 @@ class Backing:
         index = self.columns.index
         return int(index.chunks.size.sum()) * rows // max(1, index.rows)
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first and the last order word of the stored batch, of which this may be a part."""
+        index = self.columns.index
+        return int(index.first_words[0]), index.last_word
+
     def need_words(self, low: Words, high: Words) -> None:
         """Asks for the words of all rows whose order word is in one of the ranges (both ends inclusive), and
         of those that a search compares with on the way."""
+        if self.columns.is_resident(SEARCHED):
+            return
         fences = self.columns.index.first_words
-        first = np.maximum(np.searchsorted(fences, low, "left") - 1, 0)
-        stop = np.searchsorted(fences, high, "right")
-        self.columns.need(_blocks(first, stop, len(fences)), self.words)
+        wanted = np.zeros(len(fences), np.bool_)
+        mark_ranges(fences, low, high, wanted)
+        self.columns.need(SEARCHED, np.flatnonzero(wanted))
+
+    def need_ends(self, low: Words, high: Words) -> None:
+        """Asks only for the words that finding the first and the last row of each range takes."""
+        self.need_words(low, low)
+        self.need_words(high, high)
 
     def need_rows(self, rows: Indices) -> None:
         """Asks for whole rows."""
+        resident = self.columns.is_resident(SEARCHED), self.columns.is_resident(OTHERS)
+        if all(resident):
+            return
         index = self.columns.index
-        blocks = (rows + self.start) // index.block_rows
-        wanted = np.zeros(index.blocks, bool)
-        wanted[blocks] = True
-        self.columns.need(np.flatnonzero(wanted), (*self.words, *self.rest))
+        wanted = np.zeros(index.blocks, np.bool_)
+        wanted[(rows + self.start) // index.block_rows] = True
+        blocks = np.flatnonzero(wanted)
+        self.columns.need(SEARCHED, blocks)
+        self.columns.need(OTHERS, blocks)
 
     def need_range(self, start: int, stop: int) -> None:
         """Asks for all rows from ``start`` up to ``stop``."""
         if stop > start:
             rows = self.columns.index.block_rows
             blocks = np.arange((self.start + start) // rows, (self.start + stop - 1) // rows + 1)
-            self.columns.need(blocks, (*self.words, *self.rest))
+            self.columns.need(SEARCHED, blocks)
+            self.columns.need(OTHERS, blocks)
 
-
-def _blocks(first: Indices, stop: Indices, blocks: int) -> Indices:
-    """The blocks that are in at least one of the ranges, in order."""
-    edges = np.zeros(blocks + 1, np.int64)
-    kept = stop > first
-    np.add.at(edges, first[kept], 1)
-    np.add.at(edges, stop[kept], -1)
-    return np.flatnonzero(np.cumsum(edges[:-1]))
+    def end_of_block(self, rows: Indices) -> Indices:
+        """For each row the one past the last of its block: up to there its words may be read."""
+        size = self.columns.index.block_rows
+        ends: Indices = ((rows + self.start) // size + 1) * size - self.start
+        return ends

@@ -240,8 +240,8 @@ def build_batch(
 def merge_batches(batches: Sequence[Batch]) -> Batch:
     """One batch with the sum of all. Batches of disjoint ranges are just concatenated."""
     if len(batches) == 1:
-        return batches[0]
-    batches = sorted((b for b in batches if len(b)), key=lambda batch: batch.order[0]) or batches[:1]
+        return batches[0].whole()
+    batches = sorted((b.whole() for b in batches if len(b)), key=lambda batch: batch.order[0]) or batches[:1]
     whole = _concatenated(batches)
     if all(a.order[-1] < b.order[0] for a, b in pairwise(batches)):
         return whole
@@ -251,7 +251,7 @@ def merge_batches(batches: Sequence[Batch]) -> Batch:
 
 def sum_of(parts: Sequence[Batch]) -> Batch:
     """The same for unsorted rows that merely use the columns of a batch."""
-    return _built(parts[0] if len(parts) == 1 else _concatenated(parts))
+    return _built(parts[0].whole() if len(parts) == 1 else _concatenated([part.whole() for part in parts]))
 
 
 def _built(rows: Batch, runs: Sequence[int] = ()) -> Batch:

@@ -47,6 +47,7 @@ def lookup_first(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Ar
         probe = np.flatnonzero(owner == number)
         if len(probe):
             found.append(probe)
+            batch.need_rows(row[probe])
             values.append(gather(batch.values[0], pa.array(row[probe])))
     tied = np.flatnonzero(owner == _TIED)
     if len(tied):
@@ -69,18 +70,43 @@ def _first_positions(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, I
     while len(open_):
         word[open_], total[open_] = _LAST, 0
         for batch, (place, stop) in zip(batches, places, strict=True):
-            _least(batch.order, batch.key_lo, keys.lo, open_, place, stop, word, total)
+            _find_least(batch, keys, open_, place, stop, word, total)
         open_ = open_[total[open_] > 0]
         total[open_] = 0
         owner[open_] = _NOBODY
         for number, (batch, (place, stop)) in enumerate(zip(batches, places, strict=True)):
             assert batch.row_lo is not None
+            batch.need_words(word[open_], word[open_])
+            if batch.backing is not None:
+                batch.need_rows(place[open_][place[open_] < stop[open_]])
             rows = (batch.order, batch.key_lo, batch.row_lo, batch.weights)
             _sum_up(*rows, keys.lo, open_, word, number, place, stop, owner, row, second, total)
         gone = (owner[open_] >= 0) & (total[open_] <= 0)
         open_ = open_[gone]
         owner[open_] = _NOBODY
     return owner, row
+
+
+def _find_least(
+    batch: Batch,
+    keys: Hashes,
+    open_: Indices,
+    place: Indices,
+    stop: Indices,
+    word: Words,
+    number: Indices,
+) -> None:
+    """:func:`_least`; in a batch on file block by block, because rows of other keys may be between."""
+    if batch.backing is None:
+        _least(batch.order, batch.key_lo, keys.lo, open_, place, stop, word, number)
+        return
+    left = open_[place[open_] < stop[open_]]
+    while len(left):
+        batch.need_rows(place[left])
+        end = stop.copy()
+        end[left] = np.minimum(stop[left], batch.backing.end_of_block(place[left]))
+        _least(batch.order, batch.key_lo, keys.lo, left, place, end, word, number)
+        left = left[(place[left] == end[left]) & (place[left] < stop[left])]
 
 
 @kernel(types.void(WORDS, WORDS, WORDS, INT64S, NEW_INT64S, INT64S, NEW_WORDS, NEW_INT64S))
@@ -185,6 +211,7 @@ def _decide(
         begin, size = start[pending], stop[pending] - start[pending]
         taken = np.minimum(size, window)
         probe, row = expand(begin, taken)
+        batch.need_rows(row)
         ends = np.zeros(len(row), bool)
         ends[np.cumsum(taken)[(size > window)] - 1] = True
         # A row of another key has no weight here, but as the end of a window it still marks how far was read.

@@ -122,9 +122,11 @@ def _directory(batch: Batch, probes: int) -> Directory:
     return NO_DIRECTORY
 
 
-def bounds_of(batch: Batch, low: Words, high: Words) -> tuple[Indices, Indices]:
-    """First and one-past-last row of each probe's range of order words."""
+def bounds_of(batch: Batch, low: Words, high: Words, *, to_read: bool = False) -> tuple[Indices, Indices]:
+    """First and one-past-last row of each probe's range of order words. The words of all rows in between may
+    be read only if that was said (``to_read``)."""
     start, stop = np.empty(len(low), np.int64), np.empty(len(low), np.int64)
-    batch.need_words(low, high)
+    if batch.backing is not None and len(low):
+        (batch.backing.need_words if to_read else batch.backing.need_ends)(low, high)
     find_ranges(batch.order, batch.directory.scale, batch.directory.fences, low, high, start, stop)
     return start, stop

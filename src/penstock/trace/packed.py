@@ -11,12 +11,11 @@ other block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.storage.resident import Derive
 from penstock.trace.batch import SEQUENCE, WORDS, Batch, Words
 from penstock.trace.order import Ordered
 from penstock.zset import contiguous
@@ -45,9 +44,7 @@ def pack(batch: Batch, *, with_words: bool) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([value], names=[_COLUMN])
 
 
-def unpack(
-    block: pa.RecordBatch, words: Callable[[Sequence[pa.Array], int], KeyWords] | None, ordered: Ordered
-) -> Batch:
+def unpack(block: pa.RecordBatch, words: Derive | None, ordered: Ordered) -> Batch:
     """The batch; ``words`` recomputes the words from the values, if that is possible. Raises ValueError if
     they are not in order."""
     rows = stored_rows(block)
@@ -58,7 +55,9 @@ def unpack(
         if words is None:
             raise ValueError("it has no words, and its values do not tell them")
         found = words(values, rows.num_rows)
-        if np.any(found[0][1:] < found[0][:-1]):
+        order = found[0]
+        assert order is not None
+        if np.any(order[1:] < order[:-1]):
             raise ValueError("its rows are not in the order of their hashes")
         columns |= {name: pa.array(word) for name, word in zip(WORDS, found, strict=True) if word is not None}
     return Batch.from_arrow(pa.RecordBatch.from_pydict(columns, metadata=metadata), ordered=ordered)

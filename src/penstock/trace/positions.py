@@ -28,7 +28,7 @@ def running_total(batch: Batch, name: Hashable, column: Callable[[Batch], Indice
     """The sum of the entries before each row, and of all; ``column`` is called once for each batch and
     name."""
     if name not in batch.memo:
-        batch.memo[name] = np.concatenate(([0], np.cumsum(column(batch))))
+        batch.memo[name] = np.concatenate(([0], np.cumsum(column(batch.whole()))))
     total: Indices = batch.memo[name]
     return total
 
@@ -43,6 +43,7 @@ def runs_of(batch: Batch, keys: Hashes) -> tuple[Indices, Indices, NDArray[np.bo
     several = (stop > start) & (
         mixed[np.minimum(last, len(batch) - 1)] != mixed[np.minimum(start, len(batch) - 1)]
     )
+    batch.need_rows(np.minimum(start, len(batch) - 1))
     foreign = (stop > start) & (batch.key_lo[np.minimum(start, len(batch) - 1)] != keys.lo)
     # A run that belongs entirely to another key is not a run of this one.
     return start, np.where(foreign & ~several, start, stop), several
@@ -56,12 +57,12 @@ def _changes_of_key(batch: Batch) -> Indices:
 
 def position_of(batch: Batch, words: Words, keys: pa.Array) -> Indices:
     """The first row of an ordered batch whose word and sort key are not below the given ones."""
-    low = np.searchsorted(batch.order, words, "left")
-    high = np.searchsorted(batch.order, words, "right")
+    low, high = bounds_of(batch, words, words)
     column = batch.values[0]
     while (open_ := low < high).any():
         middle = (low + high) // 2
         at = np.where(open_, middle, 0)
+        batch.need_rows(at)
         below = pc.less(gather(column, numbers(at)), keys).to_numpy(zero_copy_only=False)
         low = np.where(open_ & below, middle + 1, low)
         high = np.where(open_ & ~below, middle, high)

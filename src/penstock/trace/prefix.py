@@ -155,6 +155,7 @@ class _Window:
             size = stop[pending] - start[pending]
             taken = np.minimum(size, window)
             probe, row = expand(start[pending], taken)
+            batch.need_rows(row)
             last = np.zeros(len(row), bool)
             last[np.cumsum(taken)[size > window] - 1] = True
             mine = batch.key_lo[row] == keys.lo[pending[probe]]

@@ -38,7 +38,8 @@ _WORD = np.uint64(LAST)
 
 def section(batch: Batch, start: int, stop: int) -> Batch:
     """Rows ``start`` to ``stop``, to be read: the only way from a batch to its rows in this module."""
-    return batch.slice(start, stop)
+    part = batch.slice(start, stop)
+    return part.whole()
 
 
 def key_bits(batch: Batch) -> np.uint64:

@@ -14,9 +14,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from penstock.zset.kernel import INT32S, INT64S, NEW_INT64S, WORDS, Number, inlined, kernel
+from penstock.zset.kernel import INT32S, INT64S, NEW_BOOLS, NEW_INT64S, WORDS, Number, inlined, kernel
 
-__all__ = ["add_found", "fill_matches", "find_ranges", "find_rows", "match_counts"]
+__all__ = ["add_found", "fill_matches", "find_ranges", "find_rows", "mark_ranges", "match_counts"]
 
 Words = NDArray[np.uint64]
 Indices = NDArray[np.int64]
@@ -235,6 +235,17 @@ def find_rows(
                 found[i] = row
                 break
             row += 1
+
+
+@kernel(types.void(WORDS, WORDS, WORDS, NEW_BOOLS))
+def mark_ranges(fences: Words, low: Words, high: Words, wanted: NDArray[np.bool_]) -> None:
+    """Marks the blocks that searches for these ranges of words (both ends inclusive) read."""
+    size = np.int64(len(fences))
+    for i in range(len(low)):
+        block = max(_guessed(fences, low[i], np.int64(0), size) - 1, np.int64(0))
+        while block < size and (fences[block] <= high[i]):
+            wanted[block] = True
+            block += 1
 
 
 @kernel(types.void(INT64S, INT64S, NEW_INT64S))

@@ -19,6 +19,9 @@ they run in the background whatever their size. When the load is over (a step br
 step comes) :meth:`Spine.continue_merging` merges what is left. Where merging reduces rows, because they have
 the same keys (the groups of an aggregate), deferring does not pay: there batches are merged at once.
 
+A merge with a batch that is on file goes to a file itself (:mod:`.filing`), so that it needs little memory
+however large the batches are.
+
 A commit writes while steps continue: it keeps a copy of :attr:`Spine.held`, and records in each :class:`Held`
 where it wrote the batch. If the batch has been merged meanwhile, that record is ignored.
 """
@@ -32,6 +35,7 @@ from dataclasses import dataclass
 
 from penstock.storage import BatchRef
 from penstock.trace.batch import Batch, merge_batches
+from penstock.trace.filing import Filed, Filing
 
 __all__ = ["LARGE", "Held", "Spine"]
 
@@ -61,6 +65,16 @@ class Held:
     in_memory: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class _Merging:
+    """A merge in progress: of which of the held batches."""
+
+    start: int
+    stop: int
+    job: object
+    result: Future[Filed]
+
+
 class Spine:
     """The batches of one arrangement, largest first.
 
@@ -68,11 +82,19 @@ class Spine:
     search smallest; more means less merging, for arrangements that are read occasionally but not searched.
     """
 
-    def __init__(self, fan: int = 2, merger: Executor | None = None) -> None:
+    def __init__(
+        self,
+        fan: int = 2,
+        merger: Executor | None = None,
+        *,
+        filing: Filing | None = None,
+        slot: str = "",
+    ) -> None:
         self._fan, self._merger = fan, merger
+        self._filing, self._slot = filing, slot
         self._held: list[Held] = []
         self._batches: tuple[Batch, ...] = ()
-        self._merging: tuple[int, int, Future[Batch]] | None = None  # which of the held batches: start, stop
+        self._merging: _Merging | None = None
         self._shrinks = False  # whether the last merge reduced the rows
         self._loading = False  # whether the last batch was part of a load, and no step has come since
         self._settled = True  # whether there is nothing to merge
@@ -110,7 +132,7 @@ class Spine:
         what is left, smallest first. False if there is nothing left to do."""
         if self._settled:
             return False
-        if self._merging is not None and self._merging[2].done():
+        if self._merging is not None and self._merging.result.done():
             self._take_over()
             self._changed()
         if self._loading:
@@ -123,7 +145,7 @@ class Spine:
         """The same, but waits until it is finished."""
         while self.continue_merging():
             if self._merging is not None:
-                self._merging[2].result()
+                self._merging.result.result()
 
     def _merge_left(self, merger: Executor) -> bool:
         """Starts to merge the smallest batches of similar size, if there are any."""
@@ -135,7 +157,7 @@ class Spine:
         return False
 
     def _merge(self, came: int) -> None:
-        if self._merging is not None and self._merging[2].done():
+        if self._merging is not None and self._merging.result.done():
             self._take_over()
         bulk = self._merger is not None and came >= BULK and not self._shrinks
         while due := self._due(max(self._fan, BULK_FAN) if bulk else self._fan):
@@ -143,7 +165,7 @@ class Spine:
             rows = sum(len(held.batch) for held in self._held[start:])
             rare = bulk or self._fan >= BULK_FAN or rows >= RARE * came
             if self._merger is None or rows < LARGE or not rare:
-                self._replace(start, stop, merge_batches([held.batch for held in self._held[start:]]))
+                self._replace(start, stop, _in_memory([held.batch for held in self._held[start:]]))
             elif self._merging is None:
                 self._merge_in_passing(self._merger, start, stop)
             else:
@@ -151,23 +173,44 @@ class Spine:
         self._loading, self._settled = bulk, False
 
     def _merge_in_passing(self, merger: Executor, start: int, stop: int) -> None:
-        batches = [held.batch for held in self._held[start:stop]]
-        self._merging = (start, stop, merger.submit(merge_batches, batches))
+        batches, job = [held.batch for held in self._held[start:stop]], object()
+        if self._filing is not None and self._filing.takes(batches):
+            result = merger.submit(self._filing.write, job, batches, self._slot)
+        else:
+            result = merger.submit(_in_memory, batches)
+        self._merging = _Merging(start, stop, job, result)
+
+    def take_published(self) -> None:
+        """Installs the merge in progress if its result is on file already: it must be in the next
+        snapshot."""
+        if (
+            self._merging is not None
+            and self._filing is not None
+            and self._merging.job in self._filing.published
+        ):
+            self._take_over()
+            self._changed()
 
     def _take_over(self) -> None:
         """Waits for the merge in progress, and installs its result."""
         assert self._merging is not None
-        (start, stop, merging), self._merging = self._merging, None
-        self._replace(start, stop, merging.result())
+        merging, self._merging = self._merging, None
+        self._replace(merging.start, merging.stop, merging.result.result())
+        if self._filing is not None:
+            self._filing.published.discard(merging.job)
 
-    def _replace(self, start: int, stop: int, merged: Batch) -> None:
-        self._shrinks = len(merged) < SHRUNK * sum(len(held.batch) for held in self._held[start:stop])
-        self._held[start:stop] = [Held(merged)] if len(merged) else []
+    def _replace(self, start: int, stop: int, merged: Filed) -> None:
+        rows = 0 if merged.batch is None else len(merged.batch)
+        self._shrinks = rows < SHRUNK * sum(len(held.batch) for held in self._held[start:stop])
+        held = [] if merged.batch is None or not rows else [Held(merged.batch, merged.ref, merged.stored)]
+        for each in held:
+            each.in_memory = each.batch.backing is None
+        self._held[start:stop] = held
 
     def _due(self, fan: int) -> int:
         """How many of the last batches to merge: ``fan`` or more of similar size, plus those that are similar
         in size to the result. So what would be merged again at once is merged in one go."""
-        busy = 0 if self._merging is None else self._merging[1]
+        busy = 0 if self._merging is None else self._merging.stop
         sizes = [len(held.batch) for held in self._held[busy:]]
         due = 0
         while (alike := _alike(sizes, fan)) >= fan:
@@ -188,6 +231,10 @@ class Spine:
     def merged(self) -> Batch | None:
         """The whole arrangement as one batch (a scan: for reading a view, never in a step)."""
         return merge_batches(self._batches) if self._batches else None
+
+
+def _in_memory(batches: Sequence[Batch]) -> Filed:
+    return Filed(merge_batches(batches))
 
 
 def _alike(sizes: Sequence[int], fan: int) -> int:

@@ -7,6 +7,7 @@ An opened batch has the columns of the file as its arrays and asks for blocks be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,20 @@ from penstock.trace.batch import WORDS, Batch, Weights
 from penstock.trace.builders import merge_runs
 from penstock.trace.directory import Directory
 from penstock.trace.order import Ordered
+from penstock.zset import gather, numbers
 from penstock.zset.width import MOST_BYTES, narrow_type, wide_type
 
-__all__ = ["BLOCKS", "PLAIN", "SMALL", "SMALL_DERIVED", "merge_to_draft", "stored_batch", "can_be_stored"]
+__all__ = [
+    "BLOCKS",
+    "PLAIN",
+    "Codecs",
+    "bounds_of_batch",
+    "can_be_stored",
+    "merge_to_draft",
+    "small_codecs",
+    "stored_batch",
+    "with_sums",
+]
 
 BLOCKS = "blocks"
 """The kind of entry of a batch in blocks."""
@@ -35,7 +47,7 @@ _NO_STARTS = np.empty(0, np.int32)
 _PRIVATE_BYTES = 32 << 20
 
 
-def small(schema: pa.Schema, *, derived: bool) -> Codecs:
+def small_codecs(schema: pa.Schema, *, derived: bool) -> Codecs:
     """Everything compressed, and words left out if they are ``derived`` from the values."""
     word = Codec.DERIVED if derived else Codec.DELTA_ZSTD
     return {name: word if name in WORDS else Codec.ZSTD for name in schema.names}
@@ -49,22 +61,20 @@ def can_be_stored(batch: Batch) -> bool:
 def stored_batch(columns: ResidentColumns, ordered: Ordered) -> Batch:
     """The batch that has these columns. Nothing is read."""
     names = columns.index.schema.names
-    words = tuple(i for i, name in enumerate(names) if name in WORDS)
-    rest = tuple(i for i in range(len(names)) if i not in words)
     by_name = dict(zip(names, columns.columns, strict=True))
     index = columns.index
     scale = np.array([index.block_rows, 0], np.uint64)
-    order, key_lo, row_lo = (by_name[name].to_numpy() if name in by_name else None for name in WORDS)
+    order, key_lo, row_lo = WORDS
     return Batch(
-        order,
-        key_lo,
-        row_lo,
+        by_name[order].to_numpy(),
+        by_name[key_lo].to_numpy(),
+        by_name[row_lo].to_numpy() if row_lo in by_name else None,
         by_name[_WEIGHT].to_numpy(),
         tuple(column for name, column in by_name.items() if name.startswith(_VALUE)),
         {name.removeprefix(_SUM): c.to_numpy() for name, c in by_name.items() if name.startswith(_SUM)},
         ordered,
         Directory(_NO_STARTS, scale, index.first_words),
-        backing=Backing(columns, 0, words, rest),
+        backing=Backing(columns, 0),
     )
 
 
@@ -73,32 +83,77 @@ def bounds_of_batch(batch: Batch) -> Bounds:
     if batch.backing is None:
         return bounds_of_rows(batch.to_columns())
     index = batch.backing.columns.index
-    nulls, data = [0] * len(index.schema), [0] * len(index.schema)
+    nulls, data = dict.fromkeys(index.schema.names, 0), dict.fromkeys(index.schema.names, 0)
     for number, buffer in enumerate(index.buffers):
-        nulls[buffer.column] = buffer.nulls
+        name = index.schema.names[buffer.column]
+        nulls[name] = buffer.nulls
         if buffer.role is Role.DATA:
-            data[buffer.column] = int(index.chunks.size[:, number].sum())
-    return Bounds(len(batch), tuple(nulls), tuple(data))
+            data[name] = int(index.chunks.size[:, number].sum())
+    names = batch.slice(0, 0).to_columns().schema.names
+    return Bounds(
+        len(batch),
+        tuple(nulls.get(name, 0) for name in names),
+        tuple(data.get(name, 0) for name in names),
+    )
 
 
-class MergeToDraft:
-    """A merge of batches whose result goes to a segment as it is made. :meth:`turn` does a bounded part of it."""
+def merge_to_draft(
+    backend: Backend, batches: Sequence[Batch], meta: Mapping[str, object], codecs: Codecs
+) -> SegmentDraft:
+    """Merges batches into a segment that is not published yet. A few pieces are in memory at a time, whatever
+    the size of the batches. May run in another thread, while they are read."""
+    pool = Pool(_PRIVATE_BYTES)
+    sums = list(dict.fromkeys(name for batch in batches for name in batch.sums))
+    bounds = Bounds.together([bounds_of_batch(with_sums(batch, sums)) for batch in batches])
+    schema = _stored_schema(with_sums(batches[0].slice(0, 0), sums).to_columns().schema, bounds)
+    draft = SegmentDraft(backend, BLOCKS, meta, schema, bounds, codecs)
+    try:
+        for piece in merge_runs([_private(batch, pool) for batch in batches]):
+            rows = with_sums(_copied(piece) if piece.backing is not None else piece, sums).to_columns()
+            draft.add(rows.cast(schema))
+            pool.trim()
+    except BaseException:
+        draft.discard()
+        raise
+    return draft
 
-    def __init__(
-        self, backend: Backend, batches: Sequence[Batch], meta: Mapping[str, object], codecs: Codecs
-    ) -> None:
-        self._pool = Pool(_PRIVATE_BYTES)
-        inputs = [_private(batch, self._pool) for batch in batches]
-        self._sums = list(dict.fromkeys(name for batch in inputs for name in batch.sums))
-        shape = _with_sums(batches[0].slice(0, 0), self._sums).to_columns().schema
-        bounds = [bounds_of_batch(_with_sums_bounds(batch)) for batch in batches]
-        raise NotImplementedError
+
+def with_sums(batch: Batch, names: Sequence[str]) -> Batch:
+    """The batch with all these additive columns, in this order: those that it lacks are zero."""
+    if list(batch.sums) == list(names):
+        return batch
+    zeros: Weights = np.zeros(len(batch), np.int64)
+    return replace(batch, sums={name: batch.sums.get(name, zeros) for name in names})
+
+
+def _stored_schema(schema: pa.Schema, bounds: Bounds) -> pa.Schema:
+    """Wide types for columns that may become too large for narrow ones."""
+    return pa.schema(
+        [
+            field.with_type((wide_type if size > MOST_BYTES else narrow_type)(field.type))
+            for field, size in zip(schema, bounds.data, strict=True)
+        ]
+    )
 
 
 def _private(batch: Batch, pool: Pool) -> Batch:
-    """The batch for a reader in another thread, which reads it once, from one end to the other."""
-    raise NotImplementedError
+    """The batch for a reader in another thread."""
+    if batch.backing is None:
+        return batch
+    backing = batch.backing.private(pool)
+    whole = stored_batch(backing.columns, batch.ordered)
+    return whole.slice(backing.start, backing.start + len(batch))
 
 
-def _with_sums(batch: Batch, names: Sequence[str]) -> Batch:
-    raise NotImplementedError
+def _copied(batch: Batch) -> Batch:
+    """The rows in memory of their own, which stays as it is when blocks are dropped."""
+    every = numbers(np.arange(len(batch)))
+    return Batch(
+        batch.order.copy(),
+        batch.key_lo.copy(),
+        None if batch.row_lo is None else batch.row_lo.copy(),
+        batch.weights.copy(),
+        tuple(gather(column, every) for column in batch.values),
+        {name: total.copy() for name, total in batch.sums.items()},
+        batch.ordered,
+    )

@@ -29,6 +29,7 @@ __all__ = [
     "INT32S",
     "INT64S",
     "LITTLE_ENDIAN",
+    "NEW_BOOLS",
     "NEW_DOUBLES",
     "NEW_INT32S",
     "NEW_INT64S",
@@ -68,6 +69,7 @@ NEW_WORDS = types.Array(types.uint64, 1, "C")
 NEW_INT32S = types.Array(types.int32, 1, "C")
 NEW_INT64S = types.Array(types.int64, 1, "C")
 NEW_DOUBLES = types.Array(types.float64, 1, "C")
+NEW_BOOLS = types.Array(types.boolean, 1, "C")
 
 
 def kernel(*signatures: Any) -> Callable[[_F], _F]:

@@ -44,4 +44,9 @@ class AppendTable(PassingTable):
         return True
 
     def contents(self, stored: Sequence[Batch]) -> Delta:
-        return Delta(ZSet.concat(self.schema, [ZSet(self.schema, b.values, b.weights) for b in stored]))
+        return Delta(
+            ZSet.concat(
+                self.schema,
+                [ZSet(self.schema, b.values, b.weights) for b in (batch.whole() for batch in stored)],
+            )
+        )

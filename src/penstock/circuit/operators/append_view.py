@@ -34,7 +34,12 @@ class AppendView(View):
         return None  # they are the first that came to hand
 
     def contents(self, stored: Sequence[Batch]) -> Delta:
-        return Delta(ZSet.concat(self.schema, [ZSet(self.schema, b.values, b.weights) for b in stored]))
+        return Delta(
+            ZSet.concat(
+                self.schema,
+                [ZSet(self.schema, b.values, b.weights) for b in (batch.whole() for batch in stored)],
+            )
+        )
 
     def step(self, inputs: Sequence[Flow], state: State) -> Delta:
         zset = normalised(delta_of(inputs[0]).zset)

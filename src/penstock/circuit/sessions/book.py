@@ -80,9 +80,10 @@ def _round(
     parts = []
     for batch in batches:
         low, stop = bounds_of(batch, first, last)
-        run, _ = bounds_of(batch, *key_range(keys))
+        run, _ = bounds_of(batch, *key_range(keys), to_read=True)
         _go_back(batch.order, run, window, low, complete)
         probe, row = expand(low, stop - low)
+        batch.need_rows(row)
         own = batch.key_lo[row] == keys.lo[probe]
         probe, row = probe[own], row[own]
         assert batch.row_lo is not None

@@ -65,6 +65,7 @@ def rows_between(
     for batch in batches:
         low, stop = bounds_of(batch, first, last)
         stretch, row = expand(low, stop - low)
+        batch.need_rows(row)
         own = batch.key_lo[row] == keys.lo[stretch]
         stretch, row = stretch[own], row[own]
         if len(row) == 0:

@@ -107,6 +107,7 @@ class _Read:
             start = np.maximum(bound.start, bound.low - back)
             stop = np.minimum(bound.stop, bound.high + forth)
             cluster, row = expand(start, stop - start)
+            part.need_rows(row)
             own = part.key_lo[row] == clusters.keys.lo[cluster]
             side = (row >= bound.high[cluster]).astype(np.int64) - (row < bound.low[cluster])
             # 1: this batch has more rows before this one; 2: after it.

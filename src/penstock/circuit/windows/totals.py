@@ -38,7 +38,8 @@ def sums_before(
 def _running(batch: Batch, total: Total) -> dict[str, Indices]:
     """The running totals of all columns of a total, computed once for each batch."""
     if total not in batch.memo:
-        columns = contributions(total, batch.values[1:], batch.weights)
+        whole = batch.whole()
+        columns = contributions(total, whole.values[1:], whole.weights)
         batch.memo[total] = {
             name: np.concatenate(([0], np.cumsum(column))) for name, column in columns.items()
         }

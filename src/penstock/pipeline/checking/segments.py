@@ -23,6 +23,7 @@ from penstock.schedule.snapshot import PACKED
 from penstock.schedule.stored_version import NOBODY, ChangesRef, Owner, StoredVersion
 from penstock.storage import Backend, BatchRef, Entry, ManifestStore, Segment
 from penstock.trace import stored_rows, unsound
+from penstock.trace.stored import BLOCKS
 
 __all__ = ["SegmentCheck", "Use", "uses_of"]
 
@@ -149,7 +150,11 @@ def _wrong_references(entry: Entry, rows: int, uses: Sequence[Use]) -> Iterable[
         if isinstance(ref, BatchRef):
             if not 0 <= ref.start <= ref.stop <= rows:
                 yield f"version {use.version} refers to rows {ref.start} to {ref.stop} of {rows}"
-            if entry.meta.get("arrangement", use.name) != use.name or entry.kind not in (BATCH, PACKED):
+            if entry.meta.get("arrangement", use.name) != use.name or entry.kind not in (
+                BATCH,
+                PACKED,
+                BLOCKS,
+            ):
                 yield (
                     f"version {use.version} takes it for the arrangement {use.name}, but it is {entry.kind} "
                     f"{dict(entry.meta)}"
@@ -178,7 +183,7 @@ def _overlaps(uses: Sequence[Use]) -> Iterable[str]:
 
 
 def _wrong_contents(block: pa.RecordBatch, entry: Entry, rows: int, uses: Sequence[Use]) -> Iterable[str]:
-    if entry.kind in (BATCH, PACKED):
+    if entry.kind in (BATCH, PACKED, BLOCKS):
         stored = stored_rows(block) if entry.kind == PACKED else block
         if stored.num_rows != rows:
             yield f"it holds {stored.num_rows} rows, and {rows} were written"

@@ -1,0 +1,89 @@
+"""Batches that go to a file of their own before a commit is due: large merges, and what memory has no room
+for.
+
+The file is a segment like any other, and the next version names it. Until then nothing refers to it: a crash
+leaves a file that is deleted later, and the inputs are still what the last version says.
+
+**Which version a segment is for** is in its name, and files that are for an older version than the newest and
+that no version refers to are deleted. So a segment must be named for the next snapshot that will be taken,
+and must be part of it. Both sides hold one lock: here while the segment gets its name and is published, there
+while the number of the next snapshot goes up (:meth:`Filing.snapshot_taken`), after all published segments
+were installed."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.storage import Backend, BatchRef, Pool, Segment
+from penstock.storage.resident import Derive
+from penstock.trace.batch import WORDS, Batch
+from penstock.trace.order import Ordered
+from penstock.trace.stored import PLAIN, can_be_stored, merge_to_draft, stored_batch
+
+__all__ = ["Filed", "Filing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """The result of a merge, and where it is if it is on file. No batch if nothing was left of it, because
+    all rows cancelled out."""
+
+    batch: Batch | None
+    ref: BatchRef | None = None
+    stored: int = 0
+
+
+class Filing:
+    """Writes batches of one worker to segments and opens them from there, within the pool."""
+
+    def __init__(
+        self, backend: Backend, worker: int, pool: Pool, derive: Callable[[str], Derive | None]
+    ) -> None:
+        """``derive`` gives the function that computes the words of an arrangement from its values."""
+        self._backend, self._worker, self.pool, self._derive = backend, worker, pool, derive
+        self._next_version = 1
+        self.lock = threading.Lock()
+        """Held while a segment is published, and while a snapshot is taken."""
+        self.published: set[object] = set()
+        """The jobs whose segments are published and not installed yet."""
+
+    def snapshot_taken(self, version: int) -> None:
+        """From now on segments are for the version after this one. To be called with the lock."""
+        self._next_version = version + 1
+
+    def takes(self, batches: Sequence[Batch]) -> bool:
+        """Whether the sum of batches goes to a file: if one of them is on file, and the others can be."""
+        return any(batch.backing is not None for batch in batches) and all(map(can_be_stored, batches))
+
+    def write(self, job: object, batches: Sequence[Batch], slot: str) -> Filed:
+        """Files the sum of batches. May run in another thread, while they are read."""
+        ordered = batches[0].ordered
+        draft = merge_to_draft(self._backend, batches, meta_of(slot, ordered), PLAIN)
+        if draft.rows == 0:
+            draft.discard()
+            return Filed(None)
+        draft.complete()
+        with self.lock:
+            name = f"segments/{self._next_version:010d}-w{self._worker:04d}-{uuid.uuid4().hex[:12]}.seg"
+            ref, stored = draft.publish(name)
+            self.published.add(job)
+        return Filed(self.open(ref, ordered), ref, stored)
+
+    def open(self, ref: BatchRef, ordered: Ordered) -> Batch:
+        """A batch in blocks, as it is on file. Nothing of it is read."""
+        segment = Segment.open(self._backend, ref.segment)
+        segment.expect(ref.entry, ref.crc32c)
+        return self.whole(segment, ref.entry, ordered).slice(ref.start, ref.stop)
+
+    def whole(self, segment: Segment, number: int, ordered: Ordered) -> Batch:
+        """The batch in an entry of an opened segment."""
+        derive = self._derive(str(segment.entries[number].meta["arrangement"]))
+        return stored_batch(segment.columns(number, self.pool, searched=WORDS, derive=derive), ordered)
+
+
+def meta_of(slot: str, ordered: Ordered) -> Mapping[str, object]:
+    """What the entry of a batch says of it."""
+    return {"arrangement": slot, "ordered": ordered or ""}
