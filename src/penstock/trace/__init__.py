@@ -1,7 +1,7 @@
 """Indexed Z-sets over time: immutable sorted batches, and spines (LSM trees) of them."""
 
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words, sum_of
-from penstock.trace.builders import merge_runs
+from penstock.trace.builders import merge_runs, read_from
 from penstock.trace.first import lookup_first
 from penstock.trace.first_candidates import first_candidates
 from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
@@ -33,6 +33,7 @@ __all__ = [
     "merge_runs",
     "order_words",
     "pack",
+    "read_from",
     "scan",
     "stored_rows",
     "sum_of",

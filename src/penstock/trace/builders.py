@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.trace.batch import Batch, merge_batches
-from penstock.trace.scan import PIECE, position_after, section
+from penstock.trace.scan import LAST, PIECE, position_after, position_of_word, section
 
-__all__ = ["merge_runs"]
+__all__ = ["merge_runs", "read_from"]
 
 
 def merge_runs(batches: Sequence[Batch], *, rows: int = PIECE) -> Iterator[Batch]:
@@ -40,6 +40,21 @@ def merge_runs(batches: Sequence[Batch], *, rows: int = PIECE) -> Iterator[Batch
             yield merged
         unread = [i for i, batch in enumerate(inputs) if starts[i] < len(batch)]
         inputs, starts = [inputs[i] for i in unread], [starts[i] for i in unread]
+
+
+def read_from(batches: Sequence[Batch], low: int, most_bytes: int) -> tuple[list[Batch], int | None]:
+    """The sum of all batches from order word ``low`` on, in pieces of about ``most_bytes`` together, and the
+    word to go on from; None if that was all."""
+    unread = [batch.slice(position_of_word(batch, low), len(batch)) for batch in batches]
+    found: list[Batch] = []
+    size = 0
+    for piece in merge_runs(unread):
+        found.append(piece)
+        size += piece.nbytes
+        last = int(piece.order[-1])
+        if size >= most_bytes and last < LAST:
+            return found, last + 1
+    return found, None
 
 
 def _below_the_cut(inputs: Sequence[Batch], starts: Sequence[int], rows: int) -> list[Batch]:

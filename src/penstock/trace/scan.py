@@ -22,6 +22,7 @@ __all__ = [
     "PIECE",
     "key_bits",
     "position_after",
+    "position_of_word",
     "scan",
     "section",
     "truncate_above",
@@ -51,6 +52,11 @@ def key_bits(batch: Batch) -> np.uint64:
 def position_after(batch: Batch, word: int) -> int:
     """The number of rows whose word is at most ``word``."""
     return _between(batch, 0, word)[1]
+
+
+def position_of_word(batch: Batch, word: int) -> int:
+    """The number of rows whose word is below ``word``."""
+    return _between(batch, word, LAST)[0]
 
 
 def scan(
