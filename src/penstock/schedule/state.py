@@ -91,6 +91,7 @@ class Arrangements:
             spine = Spine(self._owners[slot].fan, self._merger, filing=self._filing, slot=slot)
             for ref in sorted(self._stored.get(slot, ()), key=lambda ref: -ref.rows):
                 self._load(spine, slot, ref)
+            spine.merge_small()
             self._spines[slot] = spine
         return self._spines[slot]
 
@@ -105,6 +106,12 @@ class Arrangements:
             stored = length * (stop - start) // max(1, len(whole))
             self._occupancy.note(ref.segment, stored)
             spine.load(batch.slice(start, stop), place, stored)
+
+    def _part(self, slot: str, ref: BatchRef) -> Batch:
+        """A part of an arrangement as it is stored; may be called in another thread."""
+        segment = Segment.open(self._backend, ref.segment)
+        segment.expect(ref.entry, ref.crc32c)
+        return self._unpacked(segment, slot, ref.entry).slice(ref.start, ref.stop)
 
     def _derive(self, slot: str) -> Derive | None:
         """Computes words from values, if the arrangement's operator can."""
@@ -192,6 +199,7 @@ class Arrangements:
             held,
             changes,
             packed,
+            read=self._part,
             sparse=sparse,
             occupancy=self._occupancy,
             turns=self.turns,

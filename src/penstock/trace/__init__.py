@@ -4,12 +4,13 @@ from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, o
 from penstock.trace.builders import merge_runs, read_from
 from penstock.trace.first import lookup_first
 from penstock.trace.first_candidates import first_candidates
+from penstock.trace.held import Held, Part, Stored
 from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
 from penstock.trace.packed import SMALLEST, KeyWords, pack, stored_rows, unpack
 from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
 from penstock.trace.scan import scan, truncate_above, truncate_below
 from penstock.trace.soundness import unsound
-from penstock.trace.spine import Held, Spine
+from penstock.trace.spine import Spine
 
 __all__ = [
     "SMALLEST",
@@ -17,8 +18,10 @@ __all__ = [
     "Held",
     "KeyWords",
     "Matches",
+    "Part",
     "Prefix",
     "Spine",
+    "Stored",
     "build_batch",
     "first_candidates",
     "gather_batch",
