@@ -18,6 +18,7 @@ import pyarrow as pa
 from penstock.schedule.change_log import add_changes
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.opening import Written, WrittenChanges
+from penstock.schedule.storage_counts import StorageCounts
 from penstock.storage import Backend, BatchRef, ChangeBlock, SegmentWriter
 from penstock.trace import SMALLEST, Batch, Held, Part, Stored, merge_batches, pack
 from penstock.trace.filing import meta_of
@@ -54,6 +55,8 @@ class Snapshot:
     """Segments whose batches are to be written again."""
     occupancy: Occupancy = field(default_factory=Occupancy)
     """Called with what was written."""
+    counts: Callable[[int], StorageCounts] = lambda written: StorageCounts(written_bytes=written)
+    """What the storage has done, after this snapshot has written so many bytes."""
     turns: Turns = field(default_factory=Turns)
     """Lets steps go first while large batches are written."""
 
@@ -72,10 +75,12 @@ class Snapshot:
         }
         if shared.entries:
             shared.finish()
+        written = 0 if changed is None else self.backend.size(changed.segment)
         for slot, batches in self.arrangements.items():
             for held, now in zip(batches, stored[slot], strict=True):
                 for part in set(now.parts) - set(held.stored.parts):
                     self.occupancy.note(part.ref.segment, part.size)
+                    written += part.size
                 held.stored = now
         return Written(
             self.worker,
@@ -85,6 +90,7 @@ class Snapshot:
             },
             changed,
             {slot: _size(batches) for slot, batches in self.arrangements.items()},
+            self.counts(written),
         )
 
     def _stored(self, slot: str, stored: Stored, shared: SegmentWriter) -> Stored:
