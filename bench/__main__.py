@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
-from bench import growth, latency, memory, nexmark, scale, spill, startup, throughput, tpch
+from bench import commits, growth, latency, memory, merging, nexmark, scale, spill, startup, throughput, tpch
 from bench.machine import commit, load_average, machine, versions
 from bench.pages import Report, read_reports, tables, write_pages, write_report
 from bench.report import Result
@@ -28,6 +28,8 @@ BENCHMARKS: dict[str, ModuleType] = {
     "scale": scale,
     "memory": memory,
     "spill": spill,
+    "merging": merging,
+    "commits": commits,
     "startup": startup,
     "tpch": tpch,
     "tpch-small": tpch.small,
