@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import EvaluationError, InputError, PipelineError
+from penstock.errors import EvaluationError, InputError, PipelineError, StorageError
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.run import Run
 
@@ -205,3 +205,35 @@ def test_a_closed_run_takes_and_gives_nothing_more(pipe: Pipeline) -> None:
     with pytest.raises(PipelineError, match="closed"):
         run.read("t")
     assert "closed" in repr(run)
+
+
+def test_a_run_that_could_not_be_returned_is_released(
+    pipe: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> Run:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("penstock.pipeline.pipeline.Run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pipe.run()
+    with pipe.run() as run:  # neither the log nor the workers are still held
+        run.insert("t", rows(1))
+        assert run.step().step == 1
+
+
+def test_a_run_that_fails_while_it_is_killed_is_over(pipe: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = pipe.run()
+    run.insert("t", rows(1))
+    run.step()
+    closes = run._coordinator._versions.close
+
+    def fails() -> None:
+        closes()
+        raise StorageError("the disk fails")
+
+    monkeypatch.setattr(run._coordinator._versions, "close", fails)
+    with pytest.raises(StorageError, match="the disk fails"):
+        run.kill()
+    with pipe.run() as again:
+        assert again.read("t").num_rows == 1
