@@ -128,7 +128,7 @@ def test_files_that_belong_to_nobody_are_listed_and_no_error(folder: Path) -> No
     assert result.exit_code == 0, result.output
     for expected in ("notes.txt: not a file of Penstock", "no version refers to this", ".tmp/x.seg.0123"):
         assert expected in result.output
-    assert "incomplete and is cut when the folder is opened" in result.output
+    assert "incomplete and is cut by the next step" in result.output
 
 
 def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:

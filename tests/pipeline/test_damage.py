@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from penstock.errors import CorruptionError
+from penstock.pipeline.recovery import give_up_steps
 from penstock.pipeline.store import PipelineStore
 from penstock.schedule.state import forget_segments
 from penstock.storage import Log, MemoryBackend, read_log
@@ -59,7 +60,7 @@ def test_a_newest_log_that_was_cut_between_two_frames_is_noticed() -> None:
     refused(backend, "step 3 had been acknowledged and cannot be found")
 
 
-def test_a_damaged_last_frame_is_noticed_and_says_what_was_cut() -> None:
+def test_a_damaged_last_frame_is_noticed_named_and_left_as_it_is() -> None:
     backend = whole_life()
     name = log_files(backend)[-1]
     content = bytearray(backend._files[name])
@@ -68,8 +69,13 @@ def test_a_damaged_last_frame_is_noticed_and_says_what_was_cut() -> None:
     backend.delete(name)
     backend.write_new(name, [bytes(content)])
     driver = coordinator(backend)
-    with pytest.raises(CorruptionError, match=r"step 3 had been acknowledged.*cut \d+ bytes at byte"):
+    with pytest.raises(CorruptionError, match=r"step 3 had been acknowledged.*last \d+ bytes, from byte"):
         driver.open()
+    assert bytes(backend.open(name)) == bytes(content)
+    driver.kill()
+    give_up_steps(backend)
+    [kept] = [discarded for discarded in backend.list("discarded/") if discarded.endswith(name)]
+    assert bytes(backend.open(kept)) == bytes(content)
 
 
 def test_a_whole_input_folder_that_is_gone_is_noticed() -> None:

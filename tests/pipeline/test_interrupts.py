@@ -6,21 +6,27 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from penstock.circuit.operation import Operation
 from penstock.pipeline.coordinator import Coordinator
+from penstock.pipeline.run import Run
+from penstock.sql import Catalog
 from penstock.storage import LocalBackend, Log, MemoryBackend
 from penstock.zset import HashSeed
 from tests.pipeline.interrupting import Interrupting
 from tests.pipeline.story import STEPS, check, coordinator, inputs, live
-from tests.schedule.inline import Resident, Staged
+from tests.schedule.inline import Resident, Staged, zset_of
+from tests.schedule.shop import U
 
 FILES = {
     *(f"pipeline/{name}.py" for name in ("coordinator", "store", "versions", "static_tables")),
-    *(f"storage/{name}.py" for name in ("log", "manifest", "local")),
+    *(f"storage/{name}.py" for name in ("change_pages", "log", "manifest", "sealed_json", "version_store")),
 }
 STRIDE = 1 if os.environ.get("PENSTOCK_INTERRUPTS") == "full" else 5
 SEED = HashSeed(0x0F1E2D3C4B5A6978, 0x1122334455667788)
@@ -145,6 +151,45 @@ def test_an_interrupt_while_opening_leaves_the_log_to_the_next() -> None:
     last.open()
     check(last, 2)
     last.kill()
+
+
+def run_over(driver: Coordinator) -> Run:
+    """A run that steps a coordinator over in-process workers; nothing of it needs Spark."""
+    return Run(
+        None,  # type: ignore[arg-type] # the session is for reading DataFrames
+        Catalog(),
+        {},
+        driver,
+        describe=lambda: {"storage": "memory://"},
+        on_close=lambda: None,
+    )
+
+
+def test_an_interrupt_at_any_line_of_a_run_neither_loses_nor_doubles_what_was_pushed() -> None:
+    """A row is pushed and stepped until a step returns, as a program does that survives Ctrl-C."""
+    files = {f"pipeline/{name}.py" for name in ("coordinator", "pushes", "run", "store")}
+    first, second = (pa.record_batch({"k": ["new"], "n": [n]}, schema=U.arrow_schema) for n in (101, 102))
+
+    def pushed_run() -> Run:
+        run = run_over(opened(Resident))
+        run._pushes.add(U, first, Operation.INSERT)
+        return run
+
+    counted = pushed_run()
+    with Interrupting(files) as counting:
+        counted.step()
+    assert counting.lines > 50
+    for at in range(1 + counting.lines % STRIDE, counting.lines + 1, STRIDE):
+        run = pushed_run()
+        before = run._coordinator.step
+        with Interrupting(files, at), suppress(KeyboardInterrupt):
+            run.step()
+        run._pushes.add(U, second, Operation.INSERT)
+        run.step()
+        assert run._pushes.empty and run._coordinator.step in {before + 1, before + 2}, at
+        rows = zset_of(run._coordinator.read("u"))
+        assert [rows[("new", n)] for n in (101, 102)] == [1, 1], at
+        run.kill()
 
 
 # What an interrupted call had open is closed when its traceback goes.

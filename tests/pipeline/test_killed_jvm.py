@@ -20,6 +20,7 @@ run = pipe.run()
 for row in range(3):
     run.insert("t", [{"id": row}])
     run.step()
+frame, opened = pipe.spark.range(1), ps.Pipeline("killed", storage=sys.argv[1], workers=2)
 jvm = pipe.spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
 os.kill(jvm, signal.SIGKILL)
 acknowledged = 3
@@ -30,11 +31,19 @@ try:
     acknowledged = 4
 except ps.PenstockError as error:
     print(type(error).__name__, error)
-for call in (lambda: run.view("n"), lambda: run.verify("n"), lambda: run.sql("DELETE FROM t")):
+for call in (
+    lambda: run.view("n"),
+    lambda: run.verify("n"),
+    lambda: run.sql("DELETE FROM t"),
+    lambda: run.insert("t", frame),
+    lambda: opened.tables,
+    lambda: ps.Pipeline("other", storage=sys.argv[1] + "-other"),
+):
     try:
         call()
     except ps.PenstockError as error:
         print(type(error).__name__, error)
+assert run.status().step == acknowledged, run.status()
 try:
     run.close()
 except ps.PenstockError as error:
@@ -52,7 +61,7 @@ def test_a_killed_jvm_is_said_to_be_gone_and_loses_nothing(tmp_path: Path, mode:
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
     lines = done.stdout.splitlines()
     acknowledged = int(lines[-1].removeprefix("closed "))
-    assert len(lines) >= 4, done.stdout
+    assert len(lines) >= 7, done.stdout
     assert all("JVM does not answer" in line and "again" in line for line in lines[:-1]), done.stdout
     with ps.Pipeline("killed", storage=storage, workers=2).run() as run:
         assert run.read("n").to_pylist() == [{"n": acknowledged}]

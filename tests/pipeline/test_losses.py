@@ -151,6 +151,28 @@ def test_a_manifest_that_cannot_be_written_costs_nothing_but_the_version(
     check(again, STEPS)
 
 
+def test_a_late_version_is_not_the_error_of_a_staged_step_that_did_not_happen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = coordinator(MemoryBackend(), LosingStaged)
+    driver.open()
+    live(driver, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(driver.store, "publish", full)
+        assert driver.run_step(inputs(driver.store.seed)[1]).late is not None
+        for ask in (
+            lambda: driver.run_step(inputs(driver.store.seed)[2]),
+            lambda: driver.read("by_k"),
+            lambda: driver.recent_changes("by_k", 0),
+        ):
+            with pytest.raises(PipelineError, match="that of step 2 could not be made: no space left"):
+                ask()
+        assert driver.step == 2
+    live(driver)
+    check(driver, STEPS)
+    driver.close()
+
+
 def test_changes_that_a_version_holds_are_not_asked_of_the_workers() -> None:
     driver = coordinator(MemoryBackend(), LosingResident)
     driver.open()

@@ -1,15 +1,26 @@
-"""Ways out for pipelines that cannot be opened: what is lost is told and given up on request."""
+"""Ways out for pipelines that cannot be opened: what is lost is shown, and given up on request."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from penstock.circuit.operation import Operation
+from penstock.cli.main import app
 from penstock.errors import InUse, PipelineError
 from penstock.pipeline.recovery import diagnose, give_up_steps, skip_file
+from penstock.pipeline.step_input import StepInput
+from penstock.schedule.files import FileInput, Wanted
 from penstock.storage import MemoryBackend
-from tests.pipeline.story import STEPS, check, coordinator, live
+from tests.pipeline.story import PROGRAM, STEPS, check, coordinator, live
 from tests.pipeline.test_damage import cut_by_one_frame, log_files, whole_life
+from tests.schedule.shop import U
 
 
 def test_a_sound_pipeline_has_nothing_to_give_up() -> None:
@@ -102,3 +113,50 @@ def test_nothing_is_given_up_while_the_pipeline_runs() -> None:
 def test_only_files_that_steps_must_read_again_can_be_skipped() -> None:
     with pytest.raises(PipelineError, match="no step that must be run again has read"):
         skip_file(whole_life(), "/nowhere/rows.parquet")
+
+
+def life_with_a_file(path: Path) -> MemoryBackend:
+    """A pipeline with a step in its log that has read a file."""
+    backend = MemoryBackend()
+    driver = coordinator(backend)
+    driver.open()
+    live(driver, 1)
+    table = pa.table({"k": ["a", "b", "c"], "n": [1, 2, 3]}, schema=U.arrow_schema)
+    pq.write_table(table, path, row_group_size=2)
+    file = FileInput.of(path, Wanted("u", U.schema, (), "UTC"), Operation.UPSERT)
+    _, checksums = file.share(0, 1).read("u", U.arrow_schema, None, driver.store.seed, {0, 1})
+    logged = StepInput.of([], 2, [("u", replace(file, checksums=checksums))])
+    driver.store.record(2, logged.to_parts(PROGRAM))
+    driver.kill()
+    return backend
+
+
+def test_a_file_that_was_rewritten_alike_is_the_same_and_one_that_changed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    backend = life_with_a_file(path)
+    table = pq.read_table(path)
+    pq.write_table(table, path, row_group_size=2)
+    assert not diagnose(backend).missing
+    for other in (table.slice(0, 2), table.set_column(1, "n", [[1, 2, 4]])):
+        pq.write_table(other.cast(table.schema), path, row_group_size=2)
+        [found] = diagnose(backend).missing
+        assert (found.problem, found.rows, found.step) == ("changed", 3, 2)
+    path.write_text("no longer Parquet")
+    assert [file.problem for file in diagnose(backend).missing] == ["changed"]
+    path.unlink()
+    assert [file.problem for file in diagnose(backend).missing] == ["gone"]
+
+
+def test_recover_says_how_many_rows_a_file_had_however_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = life_with_a_file(tmp_path / "rows.parquet")
+    (tmp_path / "rows.parquet").unlink()
+    for name, content in backend._files.items():
+        target = tmp_path / "state" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["recover", "state", "--skip-input", "rows.parquet"], input="n\n")
+    assert "gone" in result.output and "(3 rows lost)" in result.output, result.output
+    assert "…" not in result.output  # the path is shown whole

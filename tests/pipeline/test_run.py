@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import EvaluationError, InputError, PipelineError
+from penstock.errors import EvaluationError, InputError, PipelineError, StorageError
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.run import Run
+from penstock.pipeline.step_input import StepInput
 
 SCRIPT = """
 CREATE TABLE t (id BIGINT PRIMARY KEY, k STRING, n BIGINT);
@@ -205,3 +207,70 @@ def test_a_closed_run_takes_and_gives_nothing_more(pipe: Pipeline) -> None:
     with pytest.raises(PipelineError, match="closed"):
         run.read("t")
     assert "closed" in repr(run)
+
+
+def test_a_run_that_could_not_be_returned_is_released(
+    pipe: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> Run:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("penstock.pipeline.pipeline.Run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pipe.run()
+    with pipe.run() as run:  # neither the log nor the workers are still held
+        run.insert("t", rows(1))
+        assert run.step().step == 1
+
+
+def test_a_run_that_fails_while_it_is_killed_is_over(pipe: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = pipe.run()
+    run.insert("t", rows(1))
+    run.step()
+    closes = run._coordinator._versions.close
+
+    def fails() -> None:
+        closes()
+        raise StorageError("the disk fails")
+
+    monkeypatch.setattr(run._coordinator._versions, "close", fails)
+    with pytest.raises(StorageError, match="the disk fails"):
+        run.kill()
+    with pipe.run() as again:
+        assert again.read("t").num_rows == 1
+
+
+def test_who_reads_while_the_workers_are_replaced_waits_for_the_last_step(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        run.insert("t", rows(number))
+        run.step()
+    coordinator = run._coordinator
+    replacing, may_go_on = threading.Event(), threading.Event()
+    accept = coordinator._accept
+
+    def slowly(step: int, inputs: StepInput) -> None:
+        accept(step, inputs)
+        if step == 2:  # one step of the log has not been replayed yet
+            replacing.set()
+            assert may_go_on.wait(60)
+
+    monkeypatch.setattr(coordinator, "_accept", slowly)
+    coordinator._certain = False  # as after an interrupt: the next operation replaces the workers
+    asks: dict[str, Callable[[], object]] = {
+        "read": lambda: run.read("t").num_rows,
+        "changes": lambda: run.changes("totals").num_rows,
+        "verify": lambda: bool(run.verify("totals")),
+    }
+    with ThreadPoolExecutor(len(asks) + 1) as pool:
+        step = pool.submit(run.step)
+        assert replacing.wait(60)
+        answers = {name: pool.submit(ask) for name, ask in asks.items()}
+        time.sleep(0.3)
+        assert not any(answer.done() for answer in answers.values())
+        may_go_on.set()
+        assert step.result(120).step == 4
+        found = {name: answer.result(120) for name, answer in answers.items()}
+    assert found == {"read": 3, "changes": 5, "verify": True}

@@ -130,7 +130,7 @@ def test_an_aborted_step_leaves_nothing(two: ResidentRuntime) -> None:
     assert rows(two.changes("counts", 0)) == [(1, 2, 1)]
 
 
-def test_steps_must_be_settled(two: ResidentRuntime) -> None:
+def test_a_step_must_be_accepted_or_aborted_before_the_next(two: ResidentRuntime) -> None:
     two.open(Opening())
     with pytest.raises(PipelineError, match="no step to accept"):
         two.accept()

@@ -102,7 +102,7 @@ class Toy:
         self.durable = len(self.log)
 
     def begin(self, step: int, inputs: Sequence[Message]) -> None:
-        assert not self.pending, "the last step was not settled"
+        assert not self.pending, "the last step was neither accepted nor aborted"
         self.step, self.inputs, self.failing = step, inputs, False
         if any(FAILS_AT_BEGIN in message.batch[0].to_numpy() for message in inputs):
             raise InputError("numbers", "an unlucky number", row=3, column="number")

@@ -140,7 +140,8 @@ def test_a_tail_torn_at_any_byte_is_cut_and_the_log_goes_on() -> None:
         backend = holding(content[:keep])
         assert [step for step, _ in read_log(backend, "input")] == [1, 2], keep
         with Log(backend, "input") as log:
-            assert f"{FIRST}: cut {keep - starts[2]} bytes at byte {starts[2]}" in log.cut
+            assert f"{FIRST}: its last {keep - starts[2]} bytes, from byte {starts[2]} on" in log.cut
+            assert bytes(backend.open(FIRST)) == content[:keep]  # opening has changed nothing
             assert log.last_step == 2
             log.append(3, [b"again"])
             assert [step for step, _ in log.read()] == [1, 2, 3]

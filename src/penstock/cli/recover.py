@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,7 +40,8 @@ def recover(
     found = diagnose(backend)
     _show(found)
     if skip_input:
-        rows = sum(file.rows for file in found.files if file.path == skip_input)
+        path = str(Path(skip_input).absolute())
+        rows = sum(file.rows for file in found.files if file.path == path)
         _ask(f"Run the steps again without {skip_input} ({counted(rows, 'row')} lost)?", yes)
         for file in skip_file(backend, skip_input):
             out.print(f"Step {file.step} will be run without {file.path}.")
@@ -65,15 +67,16 @@ def _show(found: Diagnosis) -> None:
         )
     if found.missing:
         out.print(_files(found.missing))
-        out.print("Put the files back, or run the steps without one with --skip-input PATH.")
+        out.print("Put the files back as they were, or run the steps without one with --skip-input PATH.")
     if not (found.problem or found.missing):
         out.print("[green]Nothing is missing: the pipeline can be opened.[/]")
 
 
 def _files(files: tuple[LoggedFile, ...]) -> Table:
-    table = Table("step", "table", "rows", "missing file", title="Files that steps must read again")
+    table = Table("step", "table", "rows", "problem", title="Files that steps must read again")
+    table.add_column("file", overflow="fold")  # whole: it is what --skip-input needs
     for file in files:
-        table.add_row(str(file.step), file.table, f"{file.rows:,}", file.path)
+        table.add_row(str(file.step), file.table, f"{file.rows:,}", file.problem, file.path)
     return table
 
 

@@ -163,8 +163,9 @@ class Coordinator:
         self.times.pop(step - self._retained_steps, None)
 
     def _recover(self, reason: str) -> None:
-        """The next gang, at the newest version, with the steps since run again."""
-        self.recovering = True
+        """The next gang, at the newest version, with the steps since run again. If there is none to be had,
+        ``step`` is still the last one that was acknowledged, not the one that the attempt had reached."""
+        self.recovering, acknowledged = True, self.step
         try:
             for attempt in range(1, RESTARTS_IN_A_ROW + 1):
                 self.restarts += 1
@@ -176,7 +177,7 @@ class Coordinator:
                     reason = str(again)
             self.runtime.close()
         finally:
-            self.recovering = False
+            self.recovering, self.step = False, max(self.step, acknowledged)
         raise PipelineError(
             f"workers were lost {RESTARTS_IN_A_ROW} times in a row: {reason}. "
             "The state is safe in the storage; look at the executors' logs, then run the pipeline again"
@@ -370,9 +371,17 @@ class Coordinator:
 
     def _commit_what_is_left(self) -> None:
         """A runtime that keeps nothing in memory cannot go on from, or show, a step that no version has: if
-        the commit after it failed, it is made now."""
+        the commit after it failed, it is made now. If that fails again, it is not a VersionLate: the caller
+        asked for something else, which did not happen."""
         if self.runtime.commits_every_step and self.step > self.store.step:
-            self.commit()
+            try:
+                self.commit()
+            except VersionLate as late:
+                raise PipelineError(
+                    f"staged workers go on from versions, and that of step {self.step} could not be made: "
+                    f"{late.reason}. Steps up to {self.step} are done; nothing has happened since, and what "
+                    "was pushed stays pending. Try again when the cause is gone"
+                ) from late
 
     def commit(self) -> None:
         """Makes the state as of the last accepted step a version; VersionLate if that fails."""

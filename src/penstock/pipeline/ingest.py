@@ -34,6 +34,7 @@ from penstock.intake.columns import checked_column, contiguous
 from penstock.intake.python_values import from_python
 from penstock.intake.refusal import RefusedError, shown
 from penstock.pipeline.tables import TableSchema
+from penstock.sql.lost_jvm import with_jvm
 
 __all__ = ["to_batch", "to_deletes", "to_keys"]
 
@@ -210,6 +211,7 @@ class _Door:
 
         return self._batch(convert, data.num_rows)
 
+    @with_jvm()
     def _spark(self, frame: SparkDataFrame) -> pa.RecordBatch:
         self._columns(frame.columns)
         months = {f.name for f in frame.schema.fields if isinstance(f.dataType, YearMonthIntervalType)}

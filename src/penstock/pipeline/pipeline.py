@@ -95,10 +95,9 @@ class Pipeline:
         url = str(storage)
         self._backend = open_backend(str(Path(url).absolute()) if "://" not in url else url)
         stored = PipelineStore(self._backend, name).version.catalog
-        if spark is None:
-            spark, _ = find_or_make_session(name, workers)
-        self.spark = spark
-        self._planning = PlanningSession(spark, stored["settings"] if stored else None)
+        with with_jvm():
+            self.spark = find_or_make_session(name, workers)[0] if spark is None else spark
+            self._planning = PlanningSession(self.spark, stored["settings"] if stored else None)
         self._unplanned: dict[str, Any] | None = None if stored is None else dict(stored)
         # the declared catalogue; the one that the state in the storage belongs to
         self._known = self._stored = Catalog()
@@ -136,7 +135,8 @@ class Pipeline:
         """All tables and views. On first use, those stored with the state are planned again; views that need
         functions which this program has not declared yet are pending."""
         if self._unplanned is not None:
-            self._known = catalog_from_json(self._planning, self._unplanned)
+            with with_jvm():
+                self._known = catalog_from_json(self._planning, self._unplanned)
             self._stored, self._unplanned = self._known, None
         return self._known
 
@@ -304,6 +304,17 @@ class Pipeline:
             arrangements = coordinator.store.version.arrangements
             check_can_be_filled(coordinator.program, self.catalog, self._stored, arrangements)
             coordinator.open()
+            self._run = Run(
+                self.spark,
+                self.catalog,
+                self._planning.settings,
+                coordinator,
+                functions=self._planning.functions.values(),
+                describe=self._describe,
+                on_close=self._closed,
+            )
+            self._stored = self.catalog
+            return self._run
         except EvaluationError as error:
             coordinator.kill()
             self._known, self._registered = self._stored, False
@@ -312,19 +323,10 @@ class Pipeline:
                 error.condition, f"{error.message}, on {reason}", view=error.view, expression=error.expression
             ) from error
         except BaseException:
-            coordinator.kill()
+            # The caller gets no run to close, so all that one holds is released here.
+            release = coordinator.kill if self._run is None else self._run.kill
+            release()
             raise
-        self._stored = self.catalog
-        self._run = Run(
-            self.spark,
-            self.catalog,
-            self._planning.settings,
-            coordinator,
-            functions=self._planning.functions.values(),
-            describe=self._describe,
-            on_close=self._closed,
-        )
-        return self._run
 
     def _finish_logged_steps(self) -> None:
         """Runs what a crash left in the input log with the tables and views it was logged for, before others

@@ -1,9 +1,10 @@
 """Why a pipeline cannot be opened, and what it costs to continue anyway.
 
 A pipeline is not opened if acknowledged steps cannot be replayed: a part of the input log is missing or
-damaged, or a file that a step had read is gone. :func:`diagnose` determines which steps and files, from the
-storage alone. :func:`give_up_steps` and :func:`skip_file` are the ways out, for people who have seen what is
-lost: they change the storage permanently, and keep what they remove under ``discarded/``.
+damaged, or a file that a step had read is gone or has changed. :func:`diagnose` determines which steps and
+files, from the storage and the files alone. :func:`give_up_steps` and :func:`skip_file` are the ways out, for
+people who have seen what is lost: they change the storage permanently, and keep what they remove under
+``discarded/``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from penstock.errors import CorruptionError, PipelineError
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
+from penstock.schedule.files import FileInput
 from penstock.storage import Backend, newest_version, read_log
 from penstock.storage.checksum import HEADER_SIZE
 from penstock.storage.frames import LogFile
@@ -25,13 +27,14 @@ __all__ = ["Diagnosis", "LoggedFile", "diagnose", "give_up_steps", "skip_file"]
 
 @dataclass(frozen=True)
 class LoggedFile:
-    """A file that a step since the newest version read, and whether it is still there."""
+    """A file that a step since the newest version read. ``problem`` says why it cannot be read again:
+    ``gone`` or ``changed``; empty if it can."""
 
     step: int
     table: str
     path: str
     rows: int
-    is_there: bool
+    problem: str
     is_skipped: bool
 
 
@@ -55,8 +58,8 @@ class Diagnosis:
 
     @property
     def missing(self) -> tuple[LoggedFile, ...]:
-        """Files without which a step cannot be replayed."""
-        return tuple(file for file in self.files if not (file.is_there or file.is_skipped))
+        """Files that are gone or changed, so that a step cannot be replayed."""
+        return tuple(file for file in self.files if file.problem and not file.is_skipped)
 
 
 def diagnose(backend: Backend) -> Diagnosis:
@@ -81,7 +84,7 @@ def diagnose(backend: Backend) -> Diagnosis:
             good = step
             skipped = store.skipped(step)
             files += [
-                LoggedFile(step, table, file.path, file.rows, Path(file.path).exists(), file.path in skipped)
+                LoggedFile(step, table, file.path, file.rows, _problem(file), file.path in skipped)
                 for table, file in StepInput.files_in(buffer)
             ]
     except CorruptionError as error:
@@ -125,6 +128,12 @@ def skip_file(backend: Backend, path: str) -> list[LoggedFile]:
     for file in found:
         store.skip_file(file.step, file.path)
     return found
+
+
+def _problem(file: FileInput) -> str:
+    if not Path(file.path).exists():
+        return "gone"
+    return "" if file.is_unchanged else "changed"
 
 
 def _store(backend: Backend) -> PipelineStore:

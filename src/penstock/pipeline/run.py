@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, get_args
@@ -437,15 +438,15 @@ class Run:
                 self.kill()
 
     def kill(self) -> None:
-        """Releases the workers without a commit, as a crash would: the next run replays the input log. Safe
-        to call again, which finishes what an interrupt left undone."""
+        """Releases the workers without a commit, as a crash would: the next run replays the input log. If
+        releasing one thing fails, the others are released nevertheless. Safe to call again, which finishes
+        what an interrupt left undone."""
         self._closed = True
-        try:
-            self._coordinator.kill()
-        finally:
+        with ExitStack() as closing:
+            closing.callback(self._on_close)
             if self._heartbeat is not None:
-                self._heartbeat.stop()
-        self._on_close()
+                closing.callback(self._heartbeat.stop)
+            closing.callback(self._coordinator.kill)
 
     def __enter__(self) -> Run:
         return self

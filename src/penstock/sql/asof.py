@@ -154,15 +154,15 @@ def _by_order(
     absent = tuple(Literal(field.data_type, True, None) for field in mine)
     lefts = p.Project(schema, left.plan, (*left_keys, match.left, left_side, *own, nothing))
     rights = p.Project(schema, rows, (*right_keys, match.right, right_side, *absent, struct))
-    places = [column(i, field) for i, field in enumerate(schema)]
+    columns = [column(i, field) for i, field in enumerate(schema)]
     order = (
-        p.SortKey(places[len(keys)], match.backward, nulls_first=True),
-        p.SortKey(places[len(keys) + 1], True, nulls_first=True),
-        p.SortKey(places[-1], match.backward, nulls_first=True),
+        p.SortKey(columns[len(keys)], match.backward, nulls_first=True),
+        p.SortKey(columns[len(keys) + 1], True, nulls_first=True),
+        p.SortKey(columns[-1], match.backward, nulls_first=True),
     )
     last = p.WindowCall(
         "NthValue",
-        (places[-1],),
+        (columns[-1],),
         struct.data_type,
         True,
         p.WindowFrame(True, None, 0),
@@ -170,10 +170,10 @@ def _by_order(
     )
     found = p.Field("found", struct.data_type, True)
     union = p.Union(schema, (lefts, rights))
-    window = p.Window((*schema, found), union, tuple(places[: len(keys)]), order, (last,))
+    window = p.Window((*schema, found), union, tuple(columns[: len(keys)]), order, (last,))
     match_column = column(len(schema), found)
     tests: list[Expr] = [
-        Call(BooleanType(), False, "EqualTo", (places[len(keys) + 1], left_side)),
+        Call(BooleanType(), False, "EqualTo", (columns[len(keys) + 1], left_side)),
         *([] if outer else [_test("IsNotNull", match_column)]),
     ]
     predicate = conjunction(tests)
@@ -201,9 +201,9 @@ def _by_pairs(
     distinct = p.Distinct(left.plan.schema, left.plan)
     pairs = joined(distinct, right.plan, "left" if outer else "inner", conditions)
     width = len(left.ids)
-    places = {i: width + i for i in range(len(right.ids))}
-    at = rebound(match.right, places)
-    struct = rebound(_struct_of(right.plan.schema), places)
+    positions = {i: width + i for i in range(len(right.ids))}
+    at = rebound(match.right, positions)
+    struct = rebound(_struct_of(right.plan.schema), positions)
     assert at is not None
     assert struct is not None
     call = p.AggregateCall(

@@ -139,8 +139,8 @@ def _test(function: str, expr: Expr) -> Expr:
 def _behind_flag(expr: Expr, left: Plan, right: Plan) -> Expr:
     """``expr`` where one more column stands between those of the left side and those of the right one."""
     width = len(left.schema)
-    places = {i: i if i < width else i + 1 for i in range(width + len(right.schema))}
-    moved = rebound(expr, places)
+    positions = {i: i if i < width else i + 1 for i in range(width + len(right.schema))}
+    moved = rebound(expr, positions)
     assert moved is not None
     return moved
 

@@ -31,49 +31,49 @@ _THROUGH = frozenset({"SubqueryAlias", "View"})
 
 
 @dataclass(frozen=True)
-class _Places:
+class _Positions:
     """The positions from ``offset`` on, ``limit`` of them or all."""
 
     offset: int = 0
     limit: int | None = None
 
-    def after(self, other: _Places) -> _Places:
+    def after(self, other: _Positions) -> _Positions:
         """These positions of the rows at the positions of ``other``."""
         limit = self.limit
         if other.limit is not None:
             left = max(0, other.limit - self.offset)
             limit = left if limit is None else min(limit, left)
-        return _Places(other.offset + self.offset, limit)
+        return _Positions(other.offset + self.offset, limit)
 
 
 def import_limit(scope: ImportScope, node: Node) -> Imported:
     """``GlobalLimit``, ``LocalLimit`` or ``Offset``, with all of them and the projections down to the
     Sort."""
-    below, places = node, _Places()
+    below, positions = node, _Positions()
     while below.kind in _LIMITS:
         here = _number(scope, below, _LIMITS[below.kind])
-        places = places.after(_Places(here) if below.kind == "Offset" else _Places(0, here))
+        positions = positions.after(_Positions(here) if below.kind == "Offset" else _Positions(0, here))
         below = below.children[0]
-    return scope.plan(_moved_down(scope, below, places) or _unsorted(node, below, places))
+    return scope.plan(_moved_down(scope, below, positions) or _unsorted(node, below, positions))
 
 
-def _moved_down(scope: ImportScope, node: Node, places: _Places) -> Node | None:
+def _moved_down(scope: ImportScope, node: Node, positions: _Positions) -> Node | None:
     """The plan with a limit moved down to its Sort, together with the limits in between; None without one."""
     if node.kind in _LIMITS:
         here = _number(scope, node, _LIMITS[node.kind])
-        own = _Places(here) if node.kind == "Offset" else _Places(0, here)
-        return _moved_down(scope, node.children[0], places.after(own))
+        own = _Positions(here) if node.kind == "Offset" else _Positions(0, here)
+        return _moved_down(scope, node.children[0], positions.after(own))
     if node.kind == "Sort" and node.fields["global"]:
-        return replace(node, kind=TAKEN, fields={**node.fields, "places": places, "top": node})
+        return replace(node, kind=TAKEN, fields={**node.fields, "positions": positions, "top": node})
     if node.kind == "Project" or node.kind in _THROUGH:
-        below = _moved_down(scope, node.children[0], places)
+        below = _moved_down(scope, node.children[0], positions)
         return None if below is None else replace(node, children=(below,))
     return None
 
 
-def _unsorted(top: Node, below: Node, places: _Places) -> Node:
+def _unsorted(top: Node, below: Node, positions: _Positions) -> Node:
     """Without a Sort, rows come in the order of their columns."""
-    return Node(TAKEN, {"places": places, "order": [], "top": top}, (below,), below.twin)
+    return Node(TAKEN, {"positions": positions, "order": [], "top": top}, (below,), below.twin)
 
 
 def _number(scope: ImportScope, node: Node, name: str) -> int:
@@ -91,10 +91,10 @@ def import_taken(scope: ImportScope, node: Node) -> Imported:
     result."""
     child = scope.plan(node.children[0])
     keys: tuple[SortKey, ...] = sort_keys(scope, node, child) if node.fields["order"] else ()
-    places: _Places = node.fields["places"]
+    positions: _Positions = node.fields["positions"]
     if not tells_apart([key.expr for key in keys], child.plan, scope.keys):
         _note_open(scope, node, child, keys)
-    plan = TopK(child.plan.schema, child.plan, (), keys, places.offset, places.limit)
+    plan = TopK(child.plan.schema, child.plan, (), keys, positions.offset, positions.limit)
     # Without a text, an order whose columns are dropped further up is simply forgotten.
     return Imported(plan, child.ids, keys, "")
 
@@ -105,7 +105,7 @@ def _note_open(scope: ImportScope, node: Node, child: Imported, keys: tuple[Sort
         text = f"rows that ORDER BY does not tell apart come {order}"
     else:
         text = f"there is no ORDER BY: rows come {order}"
-    word = "OFFSET" if node.fields["places"].limit is None else "LIMIT"
+    word = "OFFSET" if node.fields["positions"].limit is None else "LIMIT"
     scope.note(node.fields["top"], word, text)
 
 

@@ -6,19 +6,17 @@ does not work it raises an error of its own, from which nobody would guess that 
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 
 from penstock.errors import EnvironmentProblem
 
 __all__ = ["with_jvm"]
-
-_PROBE_SECONDS = 5.0
 
 
 @contextmanager
@@ -46,15 +44,17 @@ def _was_interrupted(error: BaseException, handled: BaseException | None) -> boo
 
 
 def _is_of_a_dead_jvm(error: Exception) -> bool:
-    """Py4J has many errors for it ("Answer from Java side is empty", "… does not exist in the JVM"), so ask
-    whether anybody still listens where the JVM did. An error of Java itself was answered by a living one."""
+    """Py4J has many errors for it ("Answer from Java side is empty", "… does not exist in the JVM"), and
+    PySpark replaces some of them by its own, so ask the JVM something simple. (That
+    somebody accepts a connection is not enough: a process that is being killed still does.) An error of Java
+    itself was answered by a living one."""
     gateway = SparkContext._gateway
-    if not isinstance(error, Py4JError) or isinstance(error, Py4JJavaError) or gateway is None:
+    known = isinstance(error, Py4JError | PySparkException) and not isinstance(error, Py4JJavaError)
+    if not known or gateway is None:
         return False
-    parameters = gateway.gateway_parameters
     try:
-        socket.create_connection((parameters.address, parameters.port), timeout=_PROBE_SECONDS).close()
-    except OSError:
+        gateway.jvm.java.lang.System.nanoTime()
+    except Exception:
         return True
     return False
 

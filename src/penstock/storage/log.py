@@ -1,5 +1,4 @@
-"""The append-only log of (step, bytes): durable when ``append`` returns, truncated after a crash, split into
-files.
+"""The append-only log of (step, bytes): durable when ``append`` returns, cut after a crash, split into files.
 
 Invariant: after opening, the log holds exactly the frames whose append returned, and at most one more
 (written completely, but its writer died before returning). Steps never decrease; a step may have several
@@ -7,14 +6,16 @@ frames.
 
 A log is a folder of files named by the first step they may hold (``input/0000000042.log``): ``rotate`` starts
 the next file and ``drop_before`` deletes whole files, so dropping old steps rewrites nothing. Only the last
-file can have a torn tail, and opening truncates it; damage anywhere else is a CorruptionError.
+file can have a torn tail; damage anywhere else is a CorruptionError. Opening finds a torn tail and changes
+nothing: it is cut by the first call that writes. So whoever opens the log can still refuse it, and what the
+tail held is there for people to look at.
 
 What the writer knows about the log is one value, its *tail*. A call invalidates the tail before it changes a
 file and sets the new one when it is done, so whatever exception ends the call, and wherever (a full disk,
 Ctrl-C between two byte codes), the next call finds the tail unknown and reads it from the file first.
 
 One limit is inherent: if the disk damages the very last frame after it was acknowledged, that looks like a
-torn tail. ``cut`` reports what was truncated, and the owner compares ``last_step`` with the last step it
+torn tail. ``cut`` reports what is cut off, and the owner compares ``last_step`` with the last step it
 knows to be acknowledged.
 
 Cost: an append is one write and one sync. Opening reads the last file once.
@@ -51,6 +52,7 @@ class _Tail:
     size: int = 0
     first_step: int = 0
     last_step: int | None = None
+    torn: bool = False  # whether something that is no frame follows, and must be cut before the next one
 
 
 class Log:
@@ -61,9 +63,9 @@ class Log:
     """
 
     def __init__(self, backend: Backend, folder: str, *, durable: bool = True, owner: int = 0) -> None:
-        """Open the log in a folder, cutting a torn tail; an empty folder is an empty log."""
+        """Open the log in a folder, up to a torn tail; an empty folder is an empty log."""
         self.folder = folder
-        self.cut = ""  # what opening had to truncate, for people
+        self.cut = ""  # what the next write cuts off, or the last one did, for people
         self._backend, self._durable, self._owner = backend, durable, owner
         self._writer: tuple[str, Appender] | None = None  # the last file, and the right to append to it
         self._tail: _Tail | None = None  # None: unknown
@@ -98,6 +100,9 @@ class Log:
         _, appender = self._writer
         frame = frame_parts(tail.salt, tail.size, step, parts)
         self._tail = None
+        if tail.torn:
+            appender.truncate(tail.size)
+            tail = replace(tail, torn=False)
         try:
             appender.append(frame, durable=self._durable)
         except StorageError:
@@ -113,7 +118,8 @@ class Log:
             if step == tail.first_step:
                 return
             assert self._writer is not None
-            # Only the last file may have a bad tail. This removes one a failed append left, or raises.
+            # Only the last file may have a bad tail. This removes one that opening found or a failed append
+            # left, or raises.
             self._writer[1].truncate(tail.size)
         self._start(step, tail)
 
@@ -176,15 +182,14 @@ class Log:
         file.expect(self._owner)
         last_step = _last_step(file, last=True)
         if file.torn:
-            self._writer[1].truncate(file.end)
-            self.cut = f"{name}: cut {file.size - file.end} bytes at byte {file.end}: {file.torn}"
+            self.cut = f"{name}: its last {file.size - file.end} bytes, from byte {file.end} on: {file.torn}"
         # A complete frame may still be only in the page cache of a dead writer; from now on it counts.
         self._backend.sync(name)
         for earlier in reversed(files[:-1]):
             if last_step is not None:
                 break
             last_step = _last_step(LogFile(self._backend, earlier), last=False)
-        return _Tail(name, file.salt, file.end, file.first_step, last_step)
+        return _Tail(name, file.salt, file.end, file.first_step, last_step, torn=bool(file.torn))
 
     def _start(self, step: int, tail: _Tail) -> _Tail:
         """Continue in a new file."""
@@ -195,7 +200,7 @@ class Log:
         before, self._writer = self._writer, (name, self._backend.appender(name))
         if before is not None:
             before[1].close()
-        self._tail = replace(tail, name=name, salt=salt, size=HEADER_SIZE, first_step=step)
+        self._tail = replace(tail, name=name, salt=salt, size=HEADER_SIZE, first_step=step, torn=False)
         return self._tail
 
 

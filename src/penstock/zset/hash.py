@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.zset.hash_mix import HASH_VERSION, HashSeed, UInt64s, lane_keys, mix
-from penstock.zset.hash_words import add_placed, words_of
+from penstock.zset.hash_words import add_mixed, words_of
 
 __all__ = ["HASH_VERSION", "HashSeed", "Hashes", "hash_columns", "rows_differ"]
 
@@ -58,11 +58,11 @@ def hash_columns(columns: Sequence[pa.Array], length: int, seed: HashSeed) -> Ha
     totals = (np.empty(length, np.uint64), np.empty(length, np.uint64))
     totals[0].fill(hi.start)
     totals[1].fill(lo.start)
-    for place, column in enumerate(columns):
+    for position, column in enumerate(columns):
         if len(column) != length:
-            raise ValueError(f"column {place} has {len(column)} rows, expected {length}")
-        keys = (hi.place(hi.column_base, place), lo.place(lo.column_base, place))
-        add_placed(totals, words_of(column, lanes), lanes, keys)
+            raise ValueError(f"column {position} has {len(column)} rows, expected {length}")
+        keys = (hi.position_key(hi.column_base, position), lo.position_key(lo.column_base, position))
+        add_mixed(totals, words_of(column, lanes), lanes, keys)
     for total, lane in zip(totals, lanes, strict=True):
         mix(total, lane.mixing)
     return Hashes(*totals)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from penstock.zset.kernel import NEW_WORDS, WORDS, Number, inlined, kernel
 
-__all__ = ["HASH_VERSION", "PLACE_STEP", "HashSeed", "LaneKeys", "UInt64s", "lane_keys", "mix", "scramble"]
+__all__ = ["HASH_VERSION", "POSITION_STEP", "HashSeed", "LaneKeys", "UInt64s", "lane_keys", "mix", "scramble"]
 
 HASH_VERSION = 1
 
@@ -33,7 +33,7 @@ UInt64s = NDArray[np.uint64]
 
 _MASK = (1 << 64) - 1
 # 2^64 / golden ratio: consecutive positions get inputs that are far apart
-PLACE_STEP = np.uint64(0x9E3779B97F4A7C15)
+POSITION_STEP = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT_OUTER = np.uint64(32)
 _SHIFT_INNER = np.uint64(29)
 # The second multipliers are fixed, so that even an unlucky secret one leaves a good mixer.
@@ -88,14 +88,14 @@ class LaneKeys:
         """The multipliers and the word for NULL, as one kernel argument, which is cheaper than three."""
         return np.array([self.first, self.second, self.null], np.uint64)
 
-    def place(self, base: int, place: int) -> UInt64s:
-        """The key of the ``place``-th member under ``base`` (a ``*_base`` field), as an array of one
+    def position_key(self, base: int, position: int) -> UInt64s:
+        """The key of the ``position``-th member under ``base`` (a ``*_base`` field), as an array of one
         element."""
-        return _place(self, base, place)
+        return _position_key(self, base, position)
 
-    def places(self, base: int, places: UInt64s) -> UInt64s:
-        """The keys of many positions at once: the same function as :meth:`place`."""
-        keys = places * PLACE_STEP
+    def position_keys(self, base: int, positions: UInt64s) -> UInt64s:
+        """The keys of many positions at once: the same function as :meth:`position_key`."""
+        keys = positions * POSITION_STEP
         keys += np.uint64(base)
         mix(keys, self.mixing)
         return keys
@@ -108,8 +108,8 @@ def lane_keys(seed: HashSeed) -> tuple[LaneKeys, LaneKeys]:
 
 
 @lru_cache(maxsize=4096)  # a step of a few rows would otherwise spend most of its time here
-def _place(keys: LaneKeys, base: int, place: int) -> UInt64s:
-    return keys.places(base, np.array([place], np.uint64))
+def _position_key(keys: LaneKeys, base: int, position: int) -> UInt64s:
+    return keys.position_keys(base, np.array([position], np.uint64))
 
 
 def _derive(seed: HashSeed, lane: str) -> LaneKeys:

@@ -4,7 +4,7 @@ The bytes of a value are read as little-endian eight-byte words, the last one fi
 value has one word, zero). The value's word is ``length * key + sum over k of mix(word_k ^ key_k)``.
 
 Cost: some three nanoseconds for each eight bytes and lane, however uneven the lengths are: both lanes are
-computed in one pass, words are loaded whole, and the keys of the first places are known beforehand.
+computed in one pass, words are loaded whole, and the keys of the first positions are known beforehand.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import pyarrow as pa
 from numba import types
 from numpy.typing import NDArray
 
-from penstock.zset.hash_mix import PLACE_STEP, LaneKeys, UInt64s, scramble
+from penstock.zset.hash_mix import POSITION_STEP, LaneKeys, UInt64s, scramble
 from penstock.zset.kernel import BYTES, INT32S, INT64S, NEW_WORDS, WORDS, Number, inlined, kernel, word_at
 
 __all__ = ["string_words"]
 
 _Lanes = tuple[LaneKeys, LaneKeys]
 
-_KNOWN_PLACES = 64
+_KNOWN_POSITIONS = 64
 
 
 def string_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
@@ -40,10 +40,10 @@ def string_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
 
 @lru_cache(maxsize=64)
 def _keys(lane: LaneKeys) -> UInt64s:
-    """Both multipliers, the key of the length, what the keys of places come from, and the first of those."""
+    """Both multipliers, the key of the length, the base of the position keys, and the first of those keys."""
     fixed = np.array([lane.first, lane.second, lane.length, lane.byte_base], np.uint64)
-    places = lane.places(lane.byte_base, np.arange(_KNOWN_PLACES, dtype=np.uint64))
-    return np.concatenate((fixed, places))
+    positions = lane.position_keys(lane.byte_base, np.arange(_KNOWN_POSITIONS, dtype=np.uint64))
+    return np.concatenate((fixed, positions))
 
 
 def _offsets(array: pa.Array) -> NDArray[np.signedinteger]:
@@ -54,10 +54,10 @@ def _offsets(array: pa.Array) -> NDArray[np.signedinteger]:
 
 
 @inlined
-def _key_at(keys: UInt64s, place: Number) -> Number:
-    if place < _KNOWN_PLACES:
-        return keys[4 + place]
-    return scramble(keys[3] + np.uint64(place) * PLACE_STEP, keys[0], keys[1])
+def _key_at(keys: UInt64s, position: Number) -> Number:
+    if position < _KNOWN_POSITIONS:
+        return keys[4 + position]
+    return scramble(keys[3] + np.uint64(position) * POSITION_STEP, keys[0], keys[1])
 
 
 @kernel(
@@ -77,11 +77,11 @@ def _add_bytes(
         start, stop = np.int64(offsets[i]), np.int64(offsets[i + 1])
         size = np.uint64(stop - start)
         hi_total, lo_total = size * hi[2], size * lo[2]
-        place = 0
-        while place == 0 or start < stop:
+        position = 0
+        while position == 0 or start < stop:
             word = word_at(data, start, stop)
-            hi_total += scramble(word ^ _key_at(hi, place), hi[0], hi[1])
-            lo_total += scramble(word ^ _key_at(lo, place), lo[0], lo[1])
-            place += 1
+            hi_total += scramble(word ^ _key_at(hi, position), hi[0], hi[1])
+            lo_total += scramble(word ^ _key_at(lo, position), lo[0], lo[1])
+            position += 1
             start += 8
         hi_words[i], lo_words[i] = hi_total, lo_total

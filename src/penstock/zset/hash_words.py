@@ -1,4 +1,4 @@
-"""A value of any Arrow type as one word per lane: the first half of hashing, before places are mixed in.
+"""A value of any Arrow type as one word per lane: the first half of hashing, before positions are mixed in.
 
 Equal words must mean "equal under Spark's grouping": integers of any width, booleans, dates, timestamps and
 durations are their 64-bit value; a float is the bits of its double with one zero and one NaN; a decimal is
@@ -6,8 +6,8 @@ its unscaled value, and one that needs more than 64 bits folds the upper half in
 decimals of any precision agree. Strings see :mod:`.hash_strings`. A list is ``length * key`` plus the mixed
 words of its items by index, a struct the sum over its fields, a map the list of its (key, value) entries in
 stored order; a dictionary-encoded array has the words of what it decodes to.
-NULL is a flag beside the word here; whoever places the word puts the lane's secret NULL word instead, so
-NULL, a list holding NULL and a struct of NULLs all differ.
+NULL is a flag beside the word here; where the word is added to a hash, the lane's secret NULL word is used
+instead, so NULL, a list holding NULL and a struct of NULLs all differ.
 
 Cost: fixed-width types of 8 bytes are views of the Arrow buffer; the others make one or two columns of words.
 """
@@ -27,7 +27,7 @@ from penstock.zset.hash_mix import LaneKeys, UInt64s, mix, scramble
 from penstock.zset.hash_strings import string_words
 from penstock.zset.kernel import BOOLS, NEW_WORDS, WORDS, inlined, kernel
 
-__all__ = ["Words", "add_placed", "words_of"]
+__all__ = ["Words", "add_mixed", "words_of"]
 
 _Lanes = tuple[LaneKeys, LaneKeys]
 _Int64s = NDArray[np.int64]
@@ -81,26 +81,26 @@ def words_of(array: pa.Array, lanes: _Lanes) -> Words:
     return Words(words, words, nulls)
 
 
-def add_placed(
-    totals: tuple[UInt64s, UInt64s], words: Words, lanes: _Lanes, places: tuple[UInt64s, UInt64s]
+def add_mixed(
+    totals: tuple[UInt64s, UInt64s], words: Words, lanes: _Lanes, keys: tuple[UInt64s, UInt64s]
 ) -> None:
-    """Add ``mix(word ^ place key)`` of every row to ``totals``; a lane has one place key, or one per row."""
+    """Add ``mix(word ^ key)`` of every row to ``totals``; a lane has one position key, or one per row."""
     nulls = _NO_NULLS if words.nulls is None else words.nulls
     hi = _aligned(words.hi)
     lo = hi if words.lo is words.hi else _aligned(words.lo)
-    _add(hi, lo, nulls, *places, lanes[0].mixing, lanes[1].mixing, *totals)
+    _add(hi, lo, nulls, *keys, lanes[0].mixing, lanes[1].mixing, *totals)
 
 
 @inlined
 def _add_lane(
-    words: UInt64s, nulls: NDArray[np.bool_], places: UInt64s, mixing: UInt64s, totals: UInt64s
+    words: UInt64s, nulls: NDArray[np.bool_], keys: UInt64s, mixing: UInt64s, totals: UInt64s
 ) -> None:
     first, second, null = mixing[0], mixing[1], mixing[2]
-    placed = len(places) > 1
-    key = places[0] if len(places) else np.uint64(0)
+    by_row = len(keys) > 1
+    key = keys[0] if len(keys) else np.uint64(0)
     for i in range(len(words)):
-        if placed:
-            key = places[i]
+        if by_row:
+            key = keys[i]
         word = null if len(nulls) and nulls[i] else words[i]
         totals[i] += scramble(word ^ key, first, second)
 
@@ -181,9 +181,9 @@ def _decimal_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
 def _sum_fields(fields: Sequence[pa.Array], rows: int, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
     totals = (np.zeros(rows, np.uint64), np.zeros(rows, np.uint64))
     hi, lo = lanes
-    for place, field in enumerate(fields):
-        keys = (hi.place(hi.field_base, place), lo.place(lo.field_base, place))
-        add_placed(totals, words_of(field, lanes), lanes, keys)
+    for position, field in enumerate(fields):
+        keys = (hi.position_key(hi.field_base, position), lo.position_key(lo.field_base, position))
+        add_mixed(totals, words_of(field, lanes), lanes, keys)
     return totals
 
 
@@ -192,10 +192,11 @@ def _list_words(array: pa.Array, lanes: _Lanes) -> tuple[UInt64s, UInt64s]:
     first, last = int(bounds[0]), int(bounds[-1])
     items = words_of(array.values.slice(first, last - first), lanes)
     starts, lengths = bounds[:-1] - first, np.diff(bounds)
-    places = (np.arange(last - first) - np.repeat(starts, lengths)).view(np.uint64)
+    positions = (np.arange(last - first) - np.repeat(starts, lengths)).view(np.uint64)
     mixed = (np.zeros(last - first, np.uint64), np.zeros(last - first, np.uint64))
     hi, lo = lanes
-    add_placed(mixed, items, lanes, (hi.places(hi.item_base, places), lo.places(lo.item_base, places)))
+    keys = (hi.position_keys(hi.item_base, positions), lo.position_keys(lo.item_base, positions))
+    add_mixed(mixed, items, lanes, keys)
     return _sum_runs(mixed[0], starts, lengths, hi), _sum_runs(mixed[1], starts, lengths, lo)
 
 

@@ -12,7 +12,7 @@ from penstock.circuit.ordering import OrderBy, Ordering
 from penstock.zset import ReferenceZSet, hash_columns
 from tests.circuit.alone import SEED, Alone, Change, Rows, delta, meaning
 from tests.circuit.operators.ranked import ORDERS, ROW, SCHEMA
-from tests.circuit.places import in_order
+from tests.circuit.row_order import in_order
 
 
 def test_rows_that_come_together_are_cut_to_the_limit_before_they_travel() -> None:

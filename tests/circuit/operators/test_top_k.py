@@ -23,7 +23,7 @@ from tests.circuit.alone import (
     reference,
 )
 from tests.circuit.operators.ranked import ORDERS, ROW, SCHEMA
-from tests.circuit.places import in_order
+from tests.circuit.row_order import in_order
 
 
 def taken(rows: ReferenceZSet, op: TopK, width: int) -> ReferenceZSet:

@@ -42,7 +42,7 @@ from tests.circuit.alone import (
     meaning,
     reference,
 )
-from tests.circuit.places import Row, by_peers, in_order
+from tests.circuit.row_order import Row, by_peers, in_order
 from tests.circuit.sums import exact_sum
 from tests.trace.reference import spark_order
 

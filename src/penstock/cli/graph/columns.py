@@ -1,4 +1,4 @@
-"""Orders the blocks of a layered drawing and settles their heights.
+"""Orders the blocks of a layered drawing and decides how high each stands.
 
 A block is a fragment, or a lane: the room that an edge takes in a column it only passes through. Blocks
 know the edges on both sides and where on themselves each edge is fastened. The method is Sugiyama's: columns

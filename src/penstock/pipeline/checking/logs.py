@@ -70,7 +70,7 @@ class LogCheck:
                     raise CorruptionError(f"{name}: step {frame.step} cannot be read: {error}") from error
             steps.append(frame.step)
         if file.torn:
-            what = f"its last frame, at byte {file.end}, is incomplete and is cut when the folder is opened: "
+            what = f"its last frame, at byte {file.end}, is incomplete and is cut by the next step: "
             self.notes.append(Note(name, what + file.torn, file.size - file.end))
         return steps
 

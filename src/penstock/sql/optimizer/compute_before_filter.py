@@ -36,13 +36,13 @@ def compute_before_filter(plan: Plan) -> Plan:
     width = len(child.schema)
     schema = (*child.schema, *(Field(str(call), call.data_type, call.nullable) for call in common))
     computed = Project(schema, child, (*(column(i, field) for i, field in enumerate(child.schema)), *common))
-    places: Mapping[Expr, Column] = {
+    columns: Mapping[Expr, Column] = {
         call: column(width + i, schema[width + i]) for i, call in enumerate(common)
     }
     return Project(
         plan.schema,
-        Filter(schema, computed, _replaced(predicate, places)),
-        tuple(_replaced(expr, places) for expr in plan.exprs),
+        Filter(schema, computed, _replaced(predicate, columns)),
+        tuple(_replaced(expr, columns) for expr in plan.exprs),
     )
 
 
@@ -74,5 +74,5 @@ def _outermost(expr: Expr, known: frozenset[Call]) -> Iterator[Call]:
             rest += reversed(part.args)
 
 
-def _replaced(expr: Expr, places: Mapping[Expr, Column]) -> Expr:
-    return rewritten(expr, places.get)
+def _replaced(expr: Expr, columns: Mapping[Expr, Column]) -> Expr:
+    return rewritten(expr, columns.get)

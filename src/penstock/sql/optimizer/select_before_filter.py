@@ -22,11 +22,11 @@ def select_before_filter(plan: Plan) -> Plan:
     read = sorted(columns_read(predicate, *plan.exprs))
     if len(read) == len(wide.schema) or not read:
         return plan
-    places = {ordinal: place for place, ordinal in enumerate(read)}
+    positions = {ordinal: position for position, ordinal in enumerate(read)}
     schema = tuple(wide.schema[ordinal] for ordinal in read)
     narrow = Project(schema, wide, tuple(column(ordinal, wide.schema[ordinal]) for ordinal in read))
     return Project(
         plan.schema,
-        Filter(schema, narrow, renumbered(predicate, places)),
-        tuple(renumbered(expr, places) for expr in plan.exprs),
+        Filter(schema, narrow, renumbered(predicate, positions)),
+        tuple(renumbered(expr, positions) for expr in plan.exprs),
     )

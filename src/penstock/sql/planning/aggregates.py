@@ -40,14 +40,14 @@ def aggregate(scope: PlannerScope, plan: p.Aggregate) -> Stream:
     """GROUP BY with all its functions."""
     plan = in_parts(scope, plan)
     feeds = _Feeds(scope, plan)
-    places = [feeds.place(call) for call in plan.calls]
+    positions = [feeds.assign(call) for call in plan.calls]
     width = len(plan.keys)
     inputs = feeds.inputs()
     operator = op.Aggregate(
         schema_of(plan),
         width,
         tuple(feed for feed, _, _ in inputs),
-        tuple((feeds.number(key), position) for key, position in places),
+        tuple((feeds.number(key), position) for key, position in positions),
     )
     node = scope.builder.add(
         operator, tuple(node for _, node, _ in inputs), tuple(exchange for _, _, exchange in inputs)
@@ -79,7 +79,7 @@ class _Feeds:
         self._ordered: dict[Hashable, tuple[OrderedSpec, Expr | None]] = {}
         self._groups: dict[Hashable, tuple[GroupSpec, Expr | None, list[Grouped]]] = {}
 
-    def place(self, call: p.AggregateCall) -> tuple[Hashable, int]:
+    def assign(self, call: p.AggregateCall) -> tuple[Hashable, int]:
         """Adds a call; returns its feed's key and its position among the functions there."""
         function = linear(call)
         if function is not None and is_distinct(call):

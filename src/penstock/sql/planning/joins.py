@@ -50,10 +50,10 @@ def join(scope: PlannerScope, plan: p.Join) -> Stream:
 
 def join_keeping(scope: PlannerScope, plan: p.Join, keep: Sequence[int]) -> tuple[Stream, dict[int, int]]:
     """The join with the columns ``keep`` only, and where each of them is in the output."""
-    places = {ordinal: i for i, ordinal in enumerate(keep)}
+    positions = {ordinal: i for i, ordinal in enumerate(keep)}
     fields = tuple(plan.schema[i] for i in keep)
-    kept = _Kept(tuple(keep), fields, pa.schema([schema_of(plan).field(i) for i in keep]), places)
-    return _KINDS[plan.kind](scope, plan, kept), places
+    kept = _Kept(tuple(keep), fields, pa.schema([schema_of(plan).field(i) for i in keep]), positions)
+    return _KINDS[plan.kind](scope, plan, kept), positions
 
 
 def single_row(scope: PlannerScope, plan: p.SingleRow) -> Stream:
@@ -70,7 +70,7 @@ class _Kept:
     ordinals: tuple[int, ...]
     fields: tuple[p.Field, ...]
     schema: pa.Schema
-    places: Mapping[int, int]
+    positions: Mapping[int, int]
 
 
 def _inner(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
@@ -82,21 +82,21 @@ def _inner(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
         return _looked_up(scope, *((left, right) if static[1] else (right, left)), kept)
     arranged = arrange(scope, left, right, few=(True, True))
     node = _pairs(scope, arranged, plan.condition, kept)
-    return Stream(node, moved(arranged.partitioned_by, kept.places))
+    return Stream(node, moved(arranged.partitioned_by, kept.positions))
 
 
 def _looked_up(scope: PlannerScope, moving: Side, static: Side, kept: _Kept) -> Stream:
     """Pairs of a changing side with a static one."""
     index, exchange = scope.index(moving.stream, moving.schema, moving.keys, moving.drop)
-    places = {moving.offset + i: i for i in range(moving.width)}
-    places |= {static.offset + i: moving.width + i for i in range(static.width)}
-    keep = tuple(places[ordinal] for ordinal in kept.ordinals)
+    positions = {moving.offset + i: i for i in range(moving.width)}
+    positions |= {static.offset + i: moving.width + i for i in range(static.width)}
+    keep = tuple(positions[ordinal] for ordinal in kept.ordinals)
     operator = op.LookupJoin(kept.schema, moving.residual_before(static), keep)
     node = scope.builder.add(operator, (index, arranged_by_key(scope, static)), (exchange, False))
     partitioned_by = key_columns(moving)
     if partitioned_by is not None:
         partitioned_by = tuple(moving.offset + ordinal for ordinal in partitioned_by)
-    return Stream(node, moved(partitioned_by, kept.places))
+    return Stream(node, moved(partitioned_by, kept.positions))
 
 
 def _narrowed(plan: p.Join, kept: _Kept) -> tuple[p.Join, _Kept]:
@@ -107,7 +107,7 @@ def _narrowed(plan: p.Join, kept: _Kept) -> tuple[p.Join, _Kept]:
     if len(needed) == len(plan.schema):
         return plan, kept
     width = len(plan.left.schema)
-    places = {ordinal: i for i, ordinal in enumerate(needed)}
+    positions = {ordinal: i for i, ordinal in enumerate(needed)}
     narrow = p.Join(
         tuple(plan.schema[i] for i in needed),
         _with_columns(plan.left, [i for i in needed if i < width]),
@@ -116,9 +116,9 @@ def _narrowed(plan: p.Join, kept: _Kept) -> tuple[p.Join, _Kept]:
         (),
         (),
         (),
-        None if plan.condition is None else renumbered(plan.condition, places),
+        None if plan.condition is None else renumbered(plan.condition, positions),
     )
-    ordinals = tuple(places[i] for i in kept.ordinals)
+    ordinals = tuple(positions[i] for i in kept.ordinals)
     return narrow, _Kept(ordinals, kept.fields, kept.schema, {o: i for i, o in enumerate(ordinals)})
 
 
@@ -141,7 +141,7 @@ def _left(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
     if left.tests is not None:
         parts.append(_beside_nulls(scope, left, left.others(scope), range(left.width), kept))
     node = scope.builder.add(op.Union(kept.schema), tuple(parts))
-    return Stream(node, moved(arranged.partitioned_by, kept.places) if left.tests is None else None)
+    return Stream(node, moved(arranged.partitioned_by, kept.positions) if left.tests is None else None)
 
 
 def _full(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
@@ -167,7 +167,7 @@ def _verdict(scope: PlannerScope, plan: p.Join, kept: _Kept) -> Stream:
     else:
         arranged = arrange(scope, left, right, few=(False, True))
     node = _semi_join(scope, arranged, left.residual, _WANTED[plan.kind], kept.schema, kept.ordinals)
-    partitioned_by = moved(arranged.partitioned_by, kept.places)
+    partitioned_by = moved(arranged.partitioned_by, kept.positions)
     if plan.kind == "semi" or left.tests is None:
         return Stream(node, partitioned_by)
     exprs = tuple(left.column(i) if i < left.width else _FALSE for i in kept.ordinals)
@@ -225,10 +225,10 @@ def _unmatched(
 
 def _beside_nulls(scope: PlannerScope, side: Side, node: int, columns: Sequence[int], kept: _Kept) -> int:
     """Rows that hold the given columns of one side, with NULL for the columns of the other."""
-    places = {side.offset + ordinal: i for i, ordinal in enumerate(columns)}
+    positions = {side.offset + ordinal: i for i, ordinal in enumerate(columns)}
     exprs: list[Expr] = []
     for ordinal, field in zip(kept.ordinals, kept.fields, strict=True):
-        at = places.get(ordinal)
+        at = positions.get(ordinal)
         null = Literal(field.data_type, True, None)
         exprs.append(null if at is None else Column(field.data_type, field.nullable, at, field.name))
     return scope.builder.add(op.Project(kept.schema, tuple(exprs)), (node,))

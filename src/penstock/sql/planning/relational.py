@@ -40,8 +40,8 @@ def project(scope: PlannerScope, plan: p.Project) -> Stream:
     """A projection. Over a join it tells the join which columns to gather at all."""
     exprs = plan.exprs
     if isinstance(plan.child, p.Join):
-        child, places = join_keeping(scope, plan.child, sorted(columns_read(*exprs)))
-        exprs = tuple(renumbered(expr, places) for expr in exprs)
+        child, positions = join_keeping(scope, plan.child, sorted(columns_read(*exprs)))
+        exprs = tuple(renumbered(expr, positions) for expr in exprs)
         if exprs == tuple(Column(e.data_type, e.nullable, i) for i, e in enumerate(exprs)):
             return child
     else:

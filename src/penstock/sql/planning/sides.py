@@ -85,9 +85,9 @@ class Side:
         """The condition over this side's columns followed by the other's."""
         if self.residual is None or self.offset == 0:
             return self.residual
-        places = {self.offset + i: i for i in range(self.width)}
-        places |= {other.offset + i: self.width + i for i in range(other.width)}
-        return renumbered(self.residual, places)
+        positions = {self.offset + i: i for i in range(self.width)}
+        positions |= {other.offset + i: self.width + i for i in range(other.width)}
+        return renumbered(self.residual, positions)
 
 
 @dataclass(frozen=True)

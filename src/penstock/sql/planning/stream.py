@@ -67,18 +67,18 @@ def column(ordinal: int, field: Field) -> Column:
     return Column(field.data_type, field.nullable, ordinal, field.name)
 
 
-def renumbered(expr: Expr, places: Mapping[int, int]) -> Expr:
-    """An expression whose columns are all found in ``places``, with their new numbers."""
-    result = rebound(expr, places)
+def renumbered(expr: Expr, positions: Mapping[int, int]) -> Expr:
+    """An expression whose columns are all found in ``positions``, with their new numbers."""
+    result = rebound(expr, positions)
     assert result is not None
     return result
 
 
-def moved(partitioned_by: tuple[int, ...] | None, places: Mapping[int, int]) -> tuple[int, ...] | None:
+def moved(partitioned_by: tuple[int, ...] | None, positions: Mapping[int, int]) -> tuple[int, ...] | None:
     """The partitioning in terms of an output's columns, if they all survive."""
-    if partitioned_by is None or not all(ordinal in places for ordinal in partitioned_by):
+    if partitioned_by is None or not all(ordinal in positions for ordinal in partitioned_by):
         return None
-    return tuple(places[ordinal] for ordinal in partitioned_by)
+    return tuple(positions[ordinal] for ordinal in partitioned_by)
 
 
 def distinct_rows(scope: PlannerScope, stream: Stream, schema: pa.Schema, columns: tuple[Expr, ...]) -> int:
