@@ -153,8 +153,17 @@ class Files:
         segment = Segment.open(self.backend, name)
         return stored_batch(segment.columns(0, self.pool, searched=WORDS), None)
 
+    def opened_again(self, batch: Batch) -> Batch:
+        """The same batch, with nothing of it read yet. Where it is compressed there are zeros until then."""
+        if batch.backing is None:
+            return batch
+        backing = batch.backing.private(self.pool)
+        whole = stored_batch(backing.columns, batch.ordered)
+        return whole.slice(backing.start, backing.start + len(batch))
+
     def drop(self) -> None:
-        """Makes the pool drop all blocks, as it may between steps."""
+        """Makes the pool drop all blocks, as it may between steps. Memory is given back in whole pages only:
+        what is left of small batches is still there."""
         self.pool.trim()
         self.pool.trim()
         assert self.pool.held == 0

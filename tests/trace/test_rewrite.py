@@ -19,6 +19,8 @@ from tests.trace.reference import is_sorted_and_consolidated
 KEY = np.uint64(7 << 32)
 AWAY = 2**62  # where the image of a number has steps of more than one: values share their words
 
+PAGES = 4000  # rows that take several pages of memory in each column
+
 Row = tuple[int, Time, int]  # value, time, weight
 rows_of_a_key = st.lists(st.tuples(st.integers(AWAY, AWAY + 3), times, st.integers(-2, 2)), max_size=30)
 
@@ -76,7 +78,7 @@ def test_nothing_may_be_left() -> None:
 @pytest.mark.usefixtures("small_blocks")
 def test_a_result_outlives_the_blocks_that_it_came_from(tmp_path: Path) -> None:
     files = Files(tmp_path, compressed=True)
-    batch = sum_of([unsorted(Kind.INDEXED_ZSET, many(3, 200))])
+    batch = sum_of([unsorted(Kind.INDEXED_ZSET, many(3, PAGES))])
     half = int(batch.order[len(batch) // 2])
     stored = files.stored(batch)
     kept = rewritten(stored, retaining(lambda rows: rows.order < np.uint64(half)), rows=len(batch) // 2)
@@ -87,7 +89,8 @@ def test_a_result_outlives_the_blocks_that_it_came_from(tmp_path: Path) -> None:
 
 def test_a_merge_with_an_empty_batch_keeps_asking_for_blocks(tmp_path: Path) -> None:
     files = Files(tmp_path, compressed=True)
-    batch = sum_of([unsorted(Kind.INDEXED_ZSET, many(3, 200))])
-    merged = merge_batches([files.stored(batch), batch.slice(0, 0)])
+    batch = sum_of([unsorted(Kind.INDEXED_ZSET, many(3, PAGES))])
+    stored = files.stored(batch)
+    merged = merge_batches([stored, batch.slice(0, 0)])
     files.drop()
     assert merged.whole().to_columns().equals(batch.to_columns())

@@ -1,4 +1,4 @@
-"""An immutable batch of an indexed Z-set, sorted by one 64-bit word.
+"""An immutable batch of a Z-set, indexed or not (:mod:`.kind`), sorted by one 64-bit word.
 
 **The order word.** A row's position in a batch is determined by one ``uint64``: its high half is the high
 half of the key's hash, its low half distinguishes rows of one key. With one word, sorting, merging and
@@ -73,10 +73,10 @@ def key_range(key: Hashes) -> tuple[Words, Words]:
 class Batch:
     """Rows sorted by ``order``, consolidated: no two rows have the same identity.
 
-    ``row_lo`` is None where the key alone identifies the row. ``values`` may be empty (a group's sums need no
-    values: a reader of a group already knows its key). ``ordered`` says in which direction the rows of one
-    key are sorted by the value in ``values[0]``, if they are. Values too large for their type are wide
-    (:mod:`penstock.zset.width`), in memory and on disk.
+    ``row_lo`` is None where a key has no values: the key alone, or key and time, identify the row. ``values``
+    may be empty (a group's sums need no values: a reader of a group already knows its key). ``ordered`` says
+    in which direction the rows of one key are sorted by the value in ``values[0]``, if they are. Values too
+    large for their type are wide (:mod:`penstock.zset.width`), in memory and on disk.
     """
 
     order: Words
@@ -307,11 +307,12 @@ def _built(rows: Batch, runs: Sequence[int] = ()) -> Batch:
 def _concatenated(batches: Sequence[Batch]) -> Batch:
     """The rows of all batches, concatenated: not itself a valid batch unless they are disjoint."""
     first = batches[0]
-    assert all(batch.kind is first.kind for batch in batches), [batch.kind for batch in batches]
+    kind = first.row_lo is None, first.times is None
+    assert all((b.row_lo is None, b.times is None) == kind for b in batches), "batches of different kinds"
     return Batch(
         np.concatenate([batch.order for batch in batches]),
         np.concatenate([batch.key_lo for batch in batches]),
-        _joined([b.row_lo for b in batches if b.row_lo is not None]),
+        None if first.row_lo is None else np.concatenate([b.row_lo for b in batches if b.row_lo is not None]),
         np.concatenate([batch.weights for batch in batches]),
         tuple(concat(columns) for columns in zip(*(b.values for b in batches), strict=True)),
         {
@@ -321,12 +322,12 @@ def _concatenated(batches: Sequence[Batch]) -> Batch:
             for name in _union_of_names(batch.sums for batch in batches)
         },
         first.ordered,
-        times=_joined([b.times for b in batches if b.times is not None]),
+        times=None if first.times is None else _times_of(batches),
     )
 
 
-def _joined(lanes: Sequence[Words]) -> Words | None:
-    return np.concatenate(lanes) if lanes else None
+def _times_of(batches: Sequence[Batch]) -> Words:
+    return np.concatenate([batch.times for batch in batches if batch.times is not None])
 
 
 def _union_of_names(groups: Iterable[Mapping[str, Weights]]) -> list[str]:
