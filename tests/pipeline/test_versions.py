@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-import penstock.schedule.snapshot as snapshot
 import penstock.trace.spine as spine
 from penstock import Pipeline
 from penstock.errors import StorageError
-from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.store import PipelineStore
 from penstock.schedule.opening import Opening, Written
 from penstock.storage import MemoryBackend, read_log
-from penstock.trace import Spine
 from tests.pipeline.story import CONTENTS, NAMES, STEPS, check, coordinator, inputs, live
 from tests.schedule.inline import Resident, zset_of
 
@@ -88,55 +85,6 @@ def test_batches_are_merged_while_versions_are_made(monkeypatch: pytest.MonkeyPa
     again = coordinator(backend, workers=3)
     again.open()
     check(again, STEPS)
-
-
-def test_short_of_memory_batches_are_used_where_they_were_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: True)
-    monkeypatch.setattr(snapshot, "LARGE", 1)
-    driver = coordinator(MemoryBackend())
-    driver.open()
-    live(driver, 2)
-    driver.commit()
-    written = [held for found in spines(driver) for held in found.held if held.mapped is not None]
-    mapped = [held.mapped for held in written]
-    assert written
-    driver.commit()
-    assert all(held.batch is batch for held, batch in zip(written, mapped, strict=True))
-    assert all(any(held.batch is b for b in found.batches) for found in spines(driver) for held in found.held)
-    check(driver, 2)
-    live(driver)
-    check(driver, STEPS)
-    driver.close()
-
-
-def test_short_of_memory_older_batches_too_are_used_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "LARGE", 1)
-    monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: False)
-    driver = coordinator(MemoryBackend())
-    driver.open()
-    live(driver, 2)
-    driver.commit()
-    held = [held for found in spines(driver) for held in found.held]
-    assert held and all(each.in_memory and each.ref is not None for each in held)
-    monkeypatch.setattr(snapshot, "is_short_of_memory", lambda: True)
-    driver.commit()
-    assert all(each.mapped is not None for each in held)
-    driver.commit()
-    assert not any(each.in_memory or each.mapped is not None for each in held)
-    check(driver, 2)
-    driver.commit()
-    assert all(each.mapped is None for each in held), "what lies there already is not looked for again"
-    live(driver)
-    check(driver, STEPS)
-    driver.close()
-    again = coordinator(driver.store.backend)
-    again.open()
-    check(again, STEPS)
-
-
-def spines(driver: Coordinator) -> list[Spine]:
-    """All arrangements of the workers."""
-    return [s for worker in driver.runtime.workers for s in worker._arrangements._spines.values()]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("part", ["publish", "written"])

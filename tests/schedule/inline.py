@@ -18,8 +18,10 @@ from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program
 from penstock.errors import PipelineError
 from penstock.schedule import Message, Worker
+from penstock.schedule.memory import MemoryBudget
 from penstock.schedule.message import Route
 from penstock.schedule.opening import Opening, Written
+from penstock.spark.runtime import rows_of
 from penstock.storage import Backend, BatchRef, MemoryBackend
 from penstock.zset import HashSeed, ReferenceZSet, ZSet
 
@@ -54,6 +56,7 @@ class Resident:
     """Workers that keep their state in memory between steps."""
 
     commits_every_step = False
+    memory: MemoryBudget | None = None
 
     def __init__(
         self, program: Program, workers: int, backend: Backend | None = None, seed: HashSeed = SEED
@@ -65,7 +68,7 @@ class Resident:
 
     def make_worker(self, worker: int) -> Worker:
         """A new worker object, which knows nothing."""
-        return Worker(self.program, worker, self.layout, self.backend, self.seed)
+        return Worker(self.program, worker, self.layout, self.backend, self.seed, memory=self.memory)
 
     def open(self, opening: Opening) -> None:
         self.workers = [self.make_worker(w) for w in range(self.layout.workers)]
@@ -136,7 +139,7 @@ class Resident:
         pass
 
     def read(self, name: str) -> pa.Table:
-        return pa.Table.from_batches([part for worker in self.workers for part in worker.read(name)])
+        return pa.Table.from_batches([part for worker in self.workers for part in rows_of(worker, name)])
 
     def changes(self, view: str, since: int) -> pa.Table:
         return pa.Table.from_batches([part for w in self.workers for part in w.changes(view, since)])
@@ -199,7 +202,7 @@ class Staged(Resident):
         return workers
 
     def read(self, name: str) -> pa.Table:
-        return pa.Table.from_batches([part for worker in self._opened() for part in worker.read(name)])
+        return pa.Table.from_batches([part for worker in self._opened() for part in rows_of(worker, name)])
 
     def changes(self, view: str, since: int) -> pa.Table:
         return pa.Table.from_batches([part for w in self._opened() for part in w.changes(view, since)])

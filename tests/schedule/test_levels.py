@@ -16,6 +16,7 @@ from penstock.circuit.program import Program, cut
 from penstock.errors import EvaluationError, PipelineError
 from penstock.expr.nodes import Call, Column, Literal
 from penstock.schedule.levels import Levels
+from penstock.schedule.memory import MemoryBudget
 from penstock.schedule.message import AlongEdge, Answer, Message, PushedRows
 from penstock.schedule.node_state import StepScope
 from penstock.schedule.state import Arrangements
@@ -49,7 +50,9 @@ PROGRAM = program()
 def scope(workers: int = 1, worker: int = 0) -> StepScope:
     layout = Layout.even(workers)
     owners = {slot: node.operator for slot, node in PROGRAM.slots.items()}
-    arrangements = Arrangements(MemoryBackend(), layout, worker, {}, owners, SEED)
+    arrangements = Arrangements(
+        MemoryBackend(), layout, worker, {}, owners, SEED, memory=MemoryBudget(1 << 30)
+    )
     return StepScope(SEED, layout, worker, arrangements)
 
 

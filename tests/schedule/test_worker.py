@@ -119,7 +119,7 @@ def test_while_new_arrangements_are_filled_workers_meet_after_every_level_but_th
 
 def test_an_empty_view_is_read_as_one_empty_batch_with_its_columns() -> None:
     crew = opened(Resident, 1)
-    [batch] = crew.workers[0].read("by_k")
+    [batch] = crew.workers[0].read("by_k").batches
     assert batch.num_rows == 0
     assert batch.num_columns == len(PROGRAM.circuit.nodes[PROGRAM.circuit.views["by_k"]].operator.schema) + 1
 

@@ -32,7 +32,7 @@ def step(gang: Gang, number: int, *values: list[int], **options: Any) -> list[di
 
 
 def counted(gang: Gang) -> dict[int, int]:
-    frames = gang.ask("read", {"name": "counts"})
+    frames = gang.ask("read", {"name": "counts", "low": [0, 0, 0, 0]})
     parts = [message.batch.to_pylist() for frame in frames for message in frame.messages]
     return {row["key"]: row["value"] for part in parts for row in part}
 
@@ -69,7 +69,7 @@ def test_of_several_failures_the_first_level_counts_whatever_the_timing(gang: Ga
 
 def test_a_command_that_workers_refuse_does_not_end_the_gang(gang: Gang) -> None:
     with pytest.raises(PipelineError, match="not been opened"):
-        gang.ask("read", {"name": "counts"})
+        gang.ask("read", {"name": "counts", "low": [0, 0, 0, 0]})
     assert gang.alive
     gang.ask("open", {"opening": Opening().to_json()})
     assert counted(gang) == {}

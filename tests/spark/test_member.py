@@ -76,7 +76,7 @@ class Driver:
         return dict(self.ask("step", inputs=[numbers(values, 0)], **fields).header)
 
     def counts(self) -> dict[int, int]:
-        [message] = self.ask("read", name="counts").messages
+        [message] = self.ask("read", name="counts", low=[0]).messages
         return {row["key"]: row["value"] for row in message.batch.to_pylist()}
 
     def hang_up(self) -> None:
@@ -103,7 +103,7 @@ def test_a_step_runs_through_all_levels_and_counts_once_it_is_accepted(driver: D
 
 
 def test_a_worker_that_was_not_opened_says_so(driver: Driver) -> None:
-    fault = driver.ask("read", name="counts").header["fault"]
+    fault = driver.ask("read", name="counts", low=[0]).header["fault"]
     assert "not been opened" in str(fault)
     fault = driver.ask("finish_commit").header["fault"]
     assert "no commit was begun" in str(fault)

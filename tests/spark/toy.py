@@ -24,6 +24,7 @@ import pyarrow as pa
 from penstock.errors import EvaluationError, InputError
 from penstock.schedule.message import AlongEdge, Message, Route
 from penstock.schedule.opening import Opening, Written
+from penstock.schedule.worker import Reading
 from penstock.spark.runtime import Crew
 from penstock.storage import BatchRef
 
@@ -182,10 +183,12 @@ class Toy:
     def flush_level(self, version: int, level: int) -> Written:
         return self.write([entry for entry in self.pending if entry[1] == level])
 
-    def read(self, name: str) -> list[pa.RecordBatch]:
+    def read(self, name: str, low: int) -> Reading:
+        """Two rows at a time."""
         state = sorted(self.state[VIEWS[name]].items())
-        columns = {"key": [k for k, _ in state], "value": [v for _, v in state]}
-        return [pa.record_batch(columns, schema=SCHEMA)]
+        some, more = state[low : low + 2], len(state) > low + 2
+        columns = {"key": [k for k, _ in some], "value": [v for _, v in some]}
+        return Reading([pa.record_batch(columns, schema=SCHEMA)], low + 2 if more else None)
 
     def changes(self, view: str, since: int) -> list[pa.RecordBatch]:
         found = [(s, k, d) for s, level, k, d in self.log if level == VIEWS[view] and s > since]

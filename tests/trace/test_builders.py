@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.trace import Batch, build_batch, merge_batches
-from penstock.trace.builders import TupleBuilder, merge_runs
+from penstock.trace.builders import merge_runs
 from tests.trace.reference import is_sorted_and_consolidated, ordered_batch
 from tests.trace.samples import Entry, batch_of, entries
 
@@ -99,35 +99,3 @@ def test_inputs_of_disjoint_ranges_are_read_one_after_the_other() -> None:
     pieces = list(merge_runs([high, low], rows=1_000))
     assert np.array_equal(np.concatenate([piece.order for piece in pieces]), words)
     assert max(map(len, pieces)) <= 1_000
-
-
-def test_tuples_that_cancel_out_take_no_memory() -> None:
-    words = np.arange(500, dtype=np.uint64)
-    some = Batch(words, words, None, np.ones(500, np.int64))
-    backwards = words[::-1].copy()
-    gone = Batch(backwards, backwards, None, -np.ones(500, np.int64))
-    builder = TupleBuilder(some, rows=100)
-    for _ in range(50):
-        builder.push(some)
-        builder.push(gone)
-        assert sum(map(len, builder._sorted)) <= 1000
-    assert len(builder.done()) == 0
-
-
-def test_chunks_of_tuples_are_few() -> None:
-    rng = np.random.default_rng(2)
-    parts = [rng.integers(0, 2**64, 64, np.uint64) for _ in range(300)]
-    builder = TupleBuilder(Batch(parts[0], parts[0], None, np.ones(64, np.int64)), rows=64)
-    for words in parts:
-        builder.push(Batch(words, words, None, np.ones(64, np.int64)))
-        assert len(builder._sorted) <= 10
-    assert np.array_equal(builder.done().order, np.sort(np.concatenate(parts)))
-
-
-def test_tuples_of_another_kind_are_refused() -> None:
-    words = np.arange(3, dtype=np.uint64)
-    builder = TupleBuilder(Batch(words, words, None, np.ones(3, np.int64)))
-    with pytest.raises(ValueError, match="rows of an OrdIndexedZSet with 0 values do not belong"):
-        builder.push(Batch(words, words, words, np.ones(3, np.int64)))
-    with pytest.raises(ValueError, match="rows of an OrdZSet with 1 values do not belong"):
-        builder.push(Batch(words, words, None, np.ones(3, np.int64), (pa.array([1, 2, 3]),)))

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Mode", "ModeOption", "ScriptArgument", "StorageArgument", "WorkersOption", "read_script"]
+__all__ = [
+    "MemoryOption",
+    "Mode",
+    "ModeOption",
+    "ScriptArgument",
+    "StorageArgument",
+    "WorkersOption",
+    "read_script",
+]
 
 
 class Mode(StrEnum):
@@ -35,6 +43,15 @@ StorageArgument = Annotated[
         exists=True,
         file_okay=False,
         help="The state folder of a pipeline.",
+    ),
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="What the state of each worker may take in memory, such as 512m or 4g; the rest is read from "
+        "disk when it is needed. By default workers share half of the machine's memory.",
     ),
 ]
 WorkersOption = Annotated[int, typer.Option("--workers", "-w", min=1, help="The number of workers.")]

@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli.console import arrow_table, counted, err, out, shown_path
 from penstock.cli.files import Assignment, known_name, parse_assignments, write_rows
-from penstock.cli.options import Mode, ModeOption, ScriptArgument, WorkersOption, read_script
+from penstock.cli.options import MemoryOption, Mode, ModeOption, ScriptArgument, WorkersOption, read_script
 from penstock.cli.starting import Starting
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def run(
     ] = False,
     workers: WorkersOption = 2,
     mode: ModeOption = Mode.RESIDENT,
+    memory: MemoryOption = None,
 ) -> None:
     """Bring the views of a script up to date with new rows.
 
@@ -76,7 +77,14 @@ def run(
         from penstock.intake.file_rows import files_in
         from penstock.pipeline.relations import Relations
 
-        pipe = Pipeline(script.stem, storage=folder, workers=workers, mode=mode.value, spark=start.spark())
+        pipe = Pipeline(
+            script.stem,
+            storage=folder,
+            workers=workers,
+            mode=mode.value,
+            spark=start.spark(),
+            memory=memory,
+        )
         start.phase("views")
         replaced = pipe.sql(read_script(script), replace=replace)
         if replaced:

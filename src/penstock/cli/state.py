@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 
 from penstock.cli.console import ago_text, counted, err, out, shown_path, size_text
-from penstock.cli.options import Mode, ModeOption, StorageArgument, WorkersOption
+from penstock.cli.options import MemoryOption, Mode, ModeOption, StorageArgument, WorkersOption
 from penstock.cli.starting import Starting
 from penstock.errors import PipelineError
 
@@ -124,6 +124,7 @@ def verify(
     ] = None,
     workers: WorkersOption = 2,
     mode: ModeOption = Mode.RESIDENT,
+    memory: MemoryOption = None,
 ) -> None:
     """Recompute views with Spark and compare them with the stored ones.
 
@@ -134,7 +135,9 @@ def verify(
     with Starting(name, workers) as start:
         from penstock import Pipeline  # a second of imports, while Spark starts
 
-        pipe = Pipeline(name, storage=storage, workers=workers, mode=mode.value, spark=start.spark())
+        pipe = Pipeline(
+            name, storage=storage, workers=workers, mode=mode.value, spark=start.spark(), memory=memory
+        )
         start.phase("views")
         pipe.program()  # plans the stored views, so that this is not counted in the next phase
         start.phase("workers")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from penstock.circuit.layout import SHARD_BITS
 from penstock.errors import PipelineError
+from penstock.schedule.memory import LEAST_BYTES
 
-__all__ = ["check_arguments"]
+__all__ = ["check_arguments", "parse_memory"]
+
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def check_arguments(
@@ -27,6 +33,23 @@ def check_arguments(
             f"commit_interval_s is a number of seconds, 0 for a version after every step, not "
             f"{commit_interval_s!r}"
         )
+
+
+def parse_memory(memory: int | str | None) -> int | None:
+    """The bytes that a user means: a number, or a text such as ``"512m"``, ``"4 GB"`` or ``"1.5g"``, in
+    powers of 1,024 as everywhere in Spark."""
+    if memory is None:
+        return None
+    size = int(memory) if _is_whole(memory) else None
+    match = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
+    if match is not None:
+        size = int(float(match[1]) * 1024 ** _POWERS[match[2].lower()])
+    if size is None or size < LEAST_BYTES:
+        raise PipelineError(
+            "memory is what the state of one worker may take: a number of bytes or a text such as '512m' or "
+            f"'4g', at least {LEAST_BYTES >> 20}m; not {memory!r}"
+        )
+    return size
 
 
 def _is_whole(value: object) -> bool:

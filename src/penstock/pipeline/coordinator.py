@@ -239,7 +239,7 @@ class Coordinator:
         accepted = self._accepted(step, inputs)
         logged = time.perf_counter()
         if accepted:
-            self._make_version_when_due()
+            self._make_version_when_due(soon=any(reply.get("commit_soon") for reply in replies))
         ended = time.perf_counter()
         report = StepReport(
             step=step,
@@ -327,13 +327,17 @@ class Coordinator:
         except PenstockError as problem:
             self._note_late(problem)
 
-    def _make_version_when_due(self) -> None:
+    def _make_version_when_due(self, *, soon: bool) -> None:
         """Begins a version, or makes one if there has to be one after every step. That it could not be made
-        must not look like the failure of the step."""
+        must not look like the failure of the step. If a worker wants one ``soon``, because it holds many
+        changes of views that are in none, it is not put off until the one in the making is complete."""
         self._certain = False
         try:
             if self.runtime.commits_every_step or self._commit_interval_s <= 0:
                 self._make_version()
+            elif soon:
+                self._finish_version()
+                self._begin_version()
             elif self._versions.age_s >= self._commit_interval_s:
                 self._begin_version()
         except PenstockError as error:
@@ -354,6 +358,13 @@ class Coordinator:
         try:
             with self._undone_by_an_error():
                 self._versions.begin(self._moment())
+        except WorkerLost as loss:
+            self._recover(str(loss))
+
+    def _finish_version(self) -> None:
+        try:
+            with self._undone_by_an_error():
+                self._versions.finish()
         except WorkerLost as loss:
             self._recover(str(loss))
 
@@ -384,10 +395,7 @@ class Coordinator:
             return
         self._certain = False
         try:
-            with self._undone_by_an_error():
-                self._versions.finish()
-        except WorkerLost as loss:
-            self._recover(str(loss))
+            self._finish_version()
         except PenstockError as error:
             self._note_late(error)
         self._certain = True

@@ -14,7 +14,7 @@ from pyspark.sql.types import DataType
 from penstock.circuit.layout import Layout
 from penstock.circuit.program import Program
 from penstock.errors import EvaluationError, PipelineError
-from penstock.pipeline.arguments import check_arguments
+from penstock.pipeline.arguments import check_arguments, parse_memory
 from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.explain import explain_text
 from penstock.pipeline.filling import check_can_be_filled
@@ -23,6 +23,7 @@ from penstock.pipeline.rendering import counted, html_table
 from penstock.pipeline.run import Run
 from penstock.pipeline.store import PipelineStore
 from penstock.pipeline.suspended import check_can_run, taken_up
+from penstock.schedule.memory import MemoryBudget
 from penstock.schedule.worker import make_worker
 from penstock.spark import Crew, ResidentRuntime, StagedRuntime, find_or_make_session
 from penstock.spark.runtime import Runtime
@@ -60,9 +61,9 @@ class Pipeline:
     State becomes a new version every ``commit_interval_s`` seconds (a crash loses nothing in between: the
     input log has it). Changes of views can be read for ``retained_steps`` steps. With ``compact`` state is
     stored compressed: it takes a fraction of the space, but commits cost more, and opening must unpack it
-    instead of mapping it. ``memory`` is the number of bytes that the state of one worker may take in memory;
-    what exceeds it is used from its files (without it, everything stays in memory until the machine runs
-    short). Both can be chosen for each run.
+    instead of mapping it. ``memory`` is what the state of one worker may take in memory (a number of bytes,
+    or a text such as ``"2g"``); what exceeds it is on disk, and read when it is needed. Without it, workers
+    share half of the machine's memory. Both can be chosen for each run.
 
     >>> import penstock as ps
     >>> pipe = ps.Pipeline("shop", storage=tmp_path / "shop")
@@ -84,13 +85,13 @@ class Pipeline:
         commit_interval_s: float = 1.0,
         retained_steps: int = 1000,
         compact: bool = False,
-        memory: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
         check_arguments(name, workers, mode, commit_interval_s, retained_steps)
         self.name, self.workers, self.mode = name, workers, mode
         self._layout = Layout.even(workers)
         self._commit_interval_s, self._retained_steps = commit_interval_s, retained_steps
-        self._compact, self._memory = compact, memory
+        self._compact, self._memory = compact, parse_memory(memory)
         url = str(storage)
         self._backend = open_backend(str(Path(url).absolute()) if "://" not in url else url)
         stored = PipelineStore(self._backend, name).version.catalog
@@ -349,10 +350,10 @@ class Pipeline:
             self._backend.url,
             store.seed,
             self._compact,
-            self._memory,
+            None if self._memory is None else MemoryBudget(self._memory),
             self._retained_steps,
         )
-        crew = Crew(self.name, self.workers, program.levels, factory)
+        crew = Crew(self.name, self.workers, program.levels, factory, self._memory)
         runtime: Runtime
         runtime = (
             ResidentRuntime(self.spark, crew) if self.mode == "resident" else StagedRuntime(self.spark, crew)

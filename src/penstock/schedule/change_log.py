@@ -40,13 +40,17 @@ class ChangeLog:
         """Drops everything: the state was opened again."""
         self._changes: dict[str, list[tuple[int, pa.RecordBatch]]] = defaultdict(list)
         self._last = -1  # step that was accepted
+        self.nbytes = 0
+        """What the changes take in memory."""
         self._written = (0, -1)  # the last version that was written, and the last step in it
 
     def accept(self, step: int, changes: dict[str, ZSet]) -> None:
         """Adds the changes of a step; drops those that are too old to be asked for."""
         for view, zset in changes.items():
             if len(zset):
-                self._changes[view] += [(step, part) for part in with_step(zset, step)]
+                parts = with_step(zset, step)
+                self._changes[view] += [(step, part) for part in parts]
+                self.nbytes += sum(part.nbytes for part in parts)
         self._last = step
         self._forget(step - self._retained_steps)
 
@@ -67,7 +71,7 @@ class ChangeLog:
         """Drops the changes of steps up to ``last``."""
         for parts in self._changes.values():
             while parts and parts[0][0] <= last:
-                del parts[0]
+                self.nbytes -= parts.pop(0)[1].nbytes
 
 
 def add_changes(writer: SegmentWriter, view: str, changes: pa.RecordBatch) -> int:

@@ -3,30 +3,26 @@
 Batches never change, so taking a snapshot copies nothing: it is the list of the batches that an arrangement
 has now. It may be written in another thread while steps run; the only thing that changes is the record of
 where a batch is stored. A batch that a step has merged meanwhile is written nevertheless, because the version
-in progress consists of it.
-
-If the machine is short of memory, or the memory that a user granted is used up, large batches, including
-those of earlier versions, are from then on used from the mapped file, whose pages the system can drop and
-read again; so state may be larger than memory."""
+in progress consists of it. A batch that is on file and has to be written again, because its segment is mostly
+garbage, is copied piece by piece.
+"""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from penstock.schedule.change_log import add_changes
-from penstock.schedule.memory import is_short_of_memory
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.opening import Written, WrittenChanges
-from penstock.storage import Backend, BatchRef, ChangeBlock, Segment, SegmentWriter
+from penstock.storage import Backend, BatchRef, ChangeBlock, SegmentWriter
 from penstock.trace import SMALLEST, Batch, Held, pack
-from penstock.trace.filing import Filing, meta_of
-from penstock.trace.spine import LARGE
-from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, small_codecs
+from penstock.trace.filing import meta_of
+from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, merge_to_draft, small_codecs
+from penstock.trace.turns import Turns
 from penstock.zset.width import exceeds_together
 
 __all__ = ["PACKED", "Snapshot", "joined"]
@@ -56,10 +52,8 @@ class Snapshot:
     """Segments whose batches are to be written again."""
     occupancy: Occupancy = field(default_factory=Occupancy)
     """Called with what was written."""
-    filing: Filing | None = None
-    """Opens batches in blocks."""
-    memory: int | None = None
-    """What batches and blocks may take together, in bytes; None for no limit."""
+    turns: Turns = field(default_factory=Turns)
+    """Lets steps go first while large batches are written."""
 
     def write(self) -> Written:
         """Writes all batches that are in memory only, or in a sparse segment: each large one as its own
@@ -75,17 +69,20 @@ class Snapshot:
             for held in batches:
                 if held.ref is not None and held.ref.segment not in self.sparse:
                     continue
-                own = self._writer() if held.batch.nbytes >= OWN_SEGMENT_BYTES else None
-                fresh[held] = self._add(own or shared, slot, held)
-                if own is not None:
+                batch = held.batch  # which another thread may replace by the same one on file
+                if batch.backing is not None:
+                    fresh[held] = self._rewrite(slot, batch)
+                elif batch.nbytes >= OWN_SEGMENT_BYTES:
+                    own = self._writer()
+                    fresh[held] = self._add(own, slot, batch)
                     own.finish()
+                else:
+                    fresh[held] = self._add(shared, slot, batch)
         if shared.entries:
             shared.finish()
         for held, (place, stored) in fresh.items():
             held.ref, held.stored = place, stored
             self.occupancy.note(place.segment, stored)
-        if self._is_short_of_memory():
-            self._map(fresh)
         return Written(
             self.worker,
             {
@@ -96,15 +93,16 @@ class Snapshot:
             {slot: _size(batches) for slot, batches in self.arrangements.items()},
         )
 
-    def _is_short_of_memory(self) -> bool:
-        if self.memory is None:
-            return is_short_of_memory()
-        batches = (held.batch for held in chain.from_iterable(self.arrangements.values()))
-        return 2 * sum(batch.nbytes for batch in batches if batch.backing is None) > self.memory
+    def _name(self) -> str:
+        return f"segments/{self.version:010d}-w{self.worker:04d}-{uuid.uuid4().hex[:12]}.seg"
 
     def _writer(self) -> SegmentWriter:
-        name = f"segments/{self.version:010d}-w{self.worker:04d}-{uuid.uuid4().hex[:12]}.seg"
-        return SegmentWriter(self.backend, name)
+        return SegmentWriter(self.backend, self._name())
+
+    def _rewrite(self, slot: str, batch: Batch) -> tuple[BatchRef, int]:
+        """Copies a batch on file to a segment of its own, piece by piece."""
+        draft = merge_to_draft(self.backend, [batch], meta_of(slot, batch.ordered), PLAIN, self.turns)
+        return draft.publish(self._name())
 
     def _write_changes(self) -> WrittenChanges | None:
         writer = self._writer()
@@ -117,29 +115,9 @@ class Snapshot:
         writer.finish()
         return WrittenChanges(writer.name, tuple(blocks))
 
-    def _map(self, fresh: Container[Held]) -> None:
-        """Large batches are to be used from the mapped file, so that their memory, or the file in which they
-        were before, can be freed."""
-        opened: dict[str, Segment] = {}
-        for held in chain.from_iterable(self.arrangements.values()):
-            ref = held.ref
-            if ref is None or len(held.batch) < LARGE or not (held.in_memory or held in fresh):
-                continue
-            if ref.segment not in opened:
-                opened[ref.segment] = Segment.open(self.backend, ref.segment)
-            segment = opened[ref.segment]
-            kind = segment.entries[ref.entry].kind
-            if kind == BLOCKS and self.filing is not None:
-                whole = self.filing.whole(segment, ref.entry, held.batch.ordered)
-                held.mapped = whole.slice(ref.start, ref.stop)
-            elif kind not in (PACKED, BLOCKS):
-                whole = Batch.from_arrow(segment.read(ref.entry), ordered=held.batch.ordered)
-                mapped = whole.slice(ref.start, ref.stop)
-                held.mapped = replace(mapped, directory=held.batch.directory)
-
-    def _add(self, writer: SegmentWriter, slot: str, held: Held) -> tuple[BatchRef, int]:
+    def _add(self, writer: SegmentWriter, slot: str, batch: Batch) -> tuple[BatchRef, int]:
         """Adds a batch to a segment; returns its position, and its size in bytes."""
-        batch, meta = held.batch.whole(), meta_of(slot, held.batch.ordered)
+        meta = meta_of(slot, batch.ordered)
         before = writer.size
         if (
             len(batch) >= BLOCKED

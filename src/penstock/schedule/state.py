@@ -3,9 +3,8 @@
 With ``compact`` large batches are written packed; the reader sees from the block which form it has. With a
 ``merger`` large merges run in its threads.
 
-A large batch is in blocks, of which only those are read that a step needs. Within a budget of ``memory``
-bytes, half is for blocks and half for batches in memory: if these take more after a commit, they are used
-from their files instead.
+A large batch is in blocks, of which only those are read that a step needs. Batches and blocks stay within a
+budget (:mod:`.memory`): after every step the largest arrangements leave memory until it is met.
 
 Opening is lazy per arrangement: a stage of a staged step only touches what its level stores. Segments are
 cached in the process by name (they are immutable), so reopening the next version maps no file twice.
@@ -24,6 +23,7 @@ import pyarrow as pa
 from penstock.circuit.layout import Layout
 from penstock.circuit.operator import Operator
 from penstock.errors import CorruptionError
+from penstock.schedule.memory import MemoryBudget
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.snapshot import PACKED, Snapshot
 from penstock.storage import Backend, BatchRef, Entry, Pool, Segment
@@ -32,6 +32,7 @@ from penstock.trace import Batch, Spine, unpack
 from penstock.trace.filing import Filing
 from penstock.trace.order import Ordered
 from penstock.trace.stored import BLOCKS
+from penstock.trace.turns import Turns
 from penstock.zset import HashSeed
 
 __all__ = ["Arrangements", "forget_segments", "open_segment"]
@@ -68,15 +69,17 @@ class Arrangements:
         owners: Mapping[str, Operator],
         seed: HashSeed,
         *,
+        memory: MemoryBudget,
         version: int = 0,
         compact: bool = False,
-        memory: int | None = None,
         merger: Executor | None = None,
     ) -> None:
         self._backend, self._layout, self._worker, self._owners = backend, layout, worker, owners
         self._stored, self._seed, self._compact = stored, seed, compact
         self._merger, self._memory = merger, memory
-        self._filing = Filing(backend, worker, Pool(None if memory is None else memory // 2), self._derive)
+        self._filing = Filing(
+            backend, worker, Pool(memory.blocks(0)), self._derive, large_bytes=memory.merged
+        )
         self._filing.snapshot_taken(version)
         self._spines: dict[str, Spine] = {}
         self._occupancy = Occupancy()
@@ -137,10 +140,35 @@ class Arrangements:
         """The blocks that are in memory of batches on file."""
         return self._filing.pool
 
-    def take_mapped(self) -> None:
-        """Switches to mapped batches where there are any, and frees their memory."""
-        for spine in self._spines.values():
-            spine.take_mapped()
+    @property
+    def turns(self) -> Turns:
+        """Lets steps go before merges."""
+        return self._filing.turns
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """What batches take, without blocks of batches on file."""
+        return self._filing.bytes_in_memory
+
+    def make_room(self) -> None:
+        """To be called after a step: if batches take more memory than they should, the largest arrangements
+        begin to leave it. Waits only if they take far more."""
+        if self.bytes_in_memory > self._memory.batches:
+            self._leave_memory()
+            while self.bytes_in_memory > self._memory.most:
+                merging = [spine for spine in self._spines.values() if spine.is_merging]
+                if not merging:
+                    break
+                max(merging, key=lambda spine: spine.bytes_in_memory).wait()
+                self._leave_memory()
+        self.pool.budget = self._memory.blocks(self.bytes_in_memory)
+
+    def _leave_memory(self) -> None:
+        excess = self.bytes_in_memory - self._memory.batches
+        for spine in sorted(self._spines.values(), key=lambda spine: -spine.bytes_in_memory):
+            if excess <= 0 or not spine.bytes_in_memory:
+                break
+            excess -= spine.bytes_in_memory if spine.is_merging else spine.leave_memory()
 
     def snapshot(
         self, version: int, slots: Iterable[str], changes: Mapping[str, Sequence[pa.RecordBatch]]
@@ -148,6 +176,7 @@ class Arrangements:
         """The batches of ``slots`` as they are now, and ``changes``, to be written."""
         with self._filing.lock:
             for spine in self._spines.values():
+                spine.follow_rewritten()
                 spine.take_published()
             held = {slot: self.spine(slot).held for slot in slots}
             self._filing.snapshot_taken(version)
@@ -165,8 +194,7 @@ class Arrangements:
             packed,
             sparse=sparse,
             occupancy=self._occupancy,
-            filing=self._filing,
-            memory=self._memory,
+            turns=self.turns,
         )
 
     def _look_into_segments(self) -> None:

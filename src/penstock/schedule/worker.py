@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -25,15 +26,28 @@ from penstock.schedule.change_log import ChangeLog, with_step
 from penstock.schedule.files import FileShare
 from penstock.schedule.fill import Fill, plan_fill
 from penstock.schedule.levels import Levels
+from penstock.schedule.memory import MemoryBudget, usual_budget
 from penstock.schedule.message import FILE_LEVEL, InputFiles, Message, PushedRows, Route
 from penstock.schedule.node_state import StepScope
 from penstock.schedule.opening import Opening, Written
 from penstock.schedule.snapshot import Snapshot, joined
 from penstock.schedule.state import Arrangements
 from penstock.storage import Backend, BatchRef, open_backend
+from penstock.trace import read_from
 from penstock.zset import HashSeed, ZSet
 
-__all__ = ["Worker", "make_worker"]
+__all__ = ["Reading", "Worker", "make_worker"]
+
+READ_BYTES = 32 << 20
+"""About how much of a table or view is read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Rows of a table or view, and the order word to go on from; None if these were the last."""
+
+    batches: Sequence[pa.RecordBatch]
+    next_low: int | None
 
 
 class Worker:
@@ -48,12 +62,14 @@ class Worker:
         seed: HashSeed,
         *,
         compact: bool = False,
-        memory: int | None = None,
+        memory: MemoryBudget | None = None,
         retained_steps: int = 1000,
     ) -> None:
+        """Without a budget of ``memory``, workers share that of the machine."""
         self.program, self.worker, self.layout = program, worker, layout
         self.backend, self.seed = backend, seed
-        self._compact, self._memory = compact, memory
+        self._compact = compact
+        self._memory = memory or MemoryBudget(usual_budget(layout.workers))
         self._merger: Executor | None = None
         self._arrangements = self._opened(0, {})
         self._fill: Fill | None = None
@@ -107,6 +123,7 @@ class Worker:
         """Starts a step with the rows pushed to this worker's share of the tables."""
         self._clear()
         self._step = step
+        self._arrangements.turns.step_began()
         self._arrangements.pool.trim()
         if self._fill is not None and inputs:
             raise PipelineError("the step that fills new arrangements takes no input")
@@ -142,7 +159,10 @@ class Worker:
 
     def finish(self) -> dict[str, Any]:
         """What the step did here: changed rows per view, counters, time and rows per node."""
+        self._arrangements.turns.step_ended()
         done = {"worker": self.worker, "step": self._step, **self._levels.done()}
+        if self._changes.nbytes > self._memory.changes:
+            done["commit_soon"] = True
         return {**done, "file_checksums": self._checksums} if self._checksums else done
 
     def accept(self) -> None:
@@ -150,12 +170,14 @@ class Worker:
         for slot, batch in self._levels.scope.staged:
             self._arrangements.spine(slot).insert(batch)
         self._arrangements.continue_merging()
+        self._arrangements.make_room()
         self._changes.accept(self._step, {view: delta.zset for view, delta in self._levels.changes.items()})
         self._fill = None
         self._clear()
 
     def abort(self) -> None:
         """Forgets the step."""
+        self._arrangements.turns.step_ended()
         self._clear()
 
     def continue_merging(self) -> bool:
@@ -182,17 +204,17 @@ class Worker:
         return self._snapshot(version, slots).write()
 
     def _snapshot(self, version: int, slots: Sequence[str] | Mapping[str, Node]) -> Snapshot:
-        self._arrangements.take_mapped()  # of the snapshot before
         return self._arrangements.snapshot(version, slots, self._changes.unwritten(version))
 
-    def read(self, name: str) -> list[pa.RecordBatch]:
-        """This worker's part of a table's or view's rows, with their weights: at least one batch."""
+    def read(self, name: str, low: int = 0) -> Reading:
+        """Some of this worker's rows of a table or view, from the order word ``low`` on, with their weights:
+        at least one batch."""
         circuit = self.program.circuit
         node = circuit.nodes[circuit.tables[name] if name in circuit.tables else circuit.views[name]]
-        batch = self._arrangements.spine(node.slot(0)).merged()
-        if batch is None:
-            return ZSet.empty(node.operator.schema).to_batches()
-        return ZSet(node.operator.schema, batch.values, batch.weights).to_batches()
+        schema = node.operator.schema
+        pieces, next_low = read_from(self._arrangements.spine(node.slot(0)).batches, low, READ_BYTES)
+        found = [row for piece in pieces for row in ZSet(schema, piece.values, piece.weights).to_batches()]
+        return Reading(found or ZSet.empty(schema).to_batches(), next_low)
 
     def changes(self, view: str, since: int) -> list[pa.RecordBatch]:
         """The changes of a view after step ``since`` that may not be in a manifest yet: at least one batch.
@@ -227,7 +249,7 @@ def make_worker(
     url: str,
     seed: HashSeed,
     compact: bool,
-    memory: int | None,
+    memory: MemoryBudget | None,
     retained_steps: int,
     worker: int,
 ) -> Worker:

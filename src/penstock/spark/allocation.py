@@ -21,28 +21,35 @@ import pyarrow as pa
 __all__ = ["collect_rarely", "give_back_excess", "keep_freed_memory", "release_memory"]
 
 KEPT_BYTES = 1 << 30
+"""How much freed memory is kept at most; less if the budget of a worker is small."""
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc's names for mallopt
 _USUAL_THRESHOLDS = gc.get_threshold()
 _LARGEST = 32 << 20  # the most that glibc allows for memory that is kept when freed
 
 
-def keep_freed_memory() -> None:
-    """From now on freed memory stays with this process. Does nothing without glibc."""
+def kept_bytes(memory: int | None) -> int:
+    """How much freed memory a worker with this budget keeps."""
+    return KEPT_BYTES if memory is None else min(KEPT_BYTES, max(2 * _LARGEST, memory // 4))
+
+
+def keep_freed_memory(memory: int | None = None) -> None:
+    """From now on freed memory stays with this process, within a share of the budget of ``memory`` bytes.
+    Does nothing without glibc."""
     mallopt = _glibc("mallopt")
     if mallopt is None:
         return
     mallopt(_MMAP_THRESHOLD, _LARGEST)
-    mallopt(_TRIM_THRESHOLD, KEPT_BYTES)
-    mallopt(_TOP_PAD, 2 * _LARGEST)
+    mallopt(_TRIM_THRESHOLD, kept_bytes(memory))
+    mallopt(_TOP_PAD, _LARGEST)
     pa.set_memory_pool(pa.system_memory_pool())
 
 
-def give_back_excess() -> None:
+def give_back_excess(memory: int | None = None) -> None:
     """Returns freed memory to the system if it is more than steps will soon need again: after an unusually
     large step, such as a first load."""
     trim = _glibc("malloc_trim")
-    if trim is not None and free_bytes() > KEPT_BYTES:
+    if trim is not None and free_bytes() > kept_bytes(memory):
         trim(0)
 
 

@@ -28,6 +28,7 @@ from penstock.schedule.opening import Opening
 from penstock.schedule.state import forget_segments
 from penstock.spark.allocation import (
     collect_rarely,
+    give_back_excess,
     keep_freed_memory,
     release_memory,
 )
@@ -60,7 +61,7 @@ class Invitation:
 
 def run_member(invitation: Invitation, index: int) -> None:
     """Run as worker ``index`` of the gang until it ends."""
-    keep_freed_memory()
+    keep_freed_memory(invitation.crew.memory)
     exchange = Exchange(
         index,
         invitation.crew.workers,
@@ -187,6 +188,7 @@ class _Member:
         try:
             if do == "accept":
                 self._worker.accept()
+                give_back_excess(self._crew.memory)
                 self._restless = True
             elif do == "write":
                 self._begin_writing(header["version"])
@@ -198,7 +200,7 @@ class _Member:
     def _begin_writing(self, version: int) -> None:
         if self._writer is not None:
             self._writer.wait()
-        self._writer = CommitWriter(self._worker, self._index, version)
+        self._writer = CommitWriter(self._worker, self._index, version, self._crew.memory)
 
     def _meet(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         self._exchange.meet(header["locations"])
@@ -272,7 +274,11 @@ class _Member:
         return {"fault": outcome["fault"]} if "fault" in outcome else {"result": outcome}, ()
 
     def _read(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
-        return {}, self._parts(self._worker.read(header["name"]))
+        low = header["low"][self._index]
+        if low is None:
+            return {"next_low": None}, ()
+        reading = self._worker.read(header["name"], low)
+        return {"next_low": reading.next_low}, self._parts(reading.batches)
 
     def _changes(self, header: Mapping[str, Any], messages: Sequence[Message]) -> Reply:
         return {}, self._parts(self._worker.changes(header["view"], header["since"]))

@@ -119,7 +119,13 @@ class ResidentRuntime:
         """Nothing to do: the workers hold the state that was committed, and know their own segments."""
 
     def read(self, name: str) -> pa.Table:
-        return _table(self._ask("read", name=name))
+        replies: list[Frame] = []
+        low: list[int | None] = [0] * self._crew.workers
+        while any(word is not None for word in low):
+            found = self._ask("read", name=name, low=low)
+            low = [frame.header["next_low"] for frame in found]
+            replies += found
+        return _table(replies)
 
     def changes(self, view: str, since: int) -> pa.Table:
         return _table(self._ask("changes", view=view, since=since))

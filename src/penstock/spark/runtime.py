@@ -7,7 +7,7 @@ same calls in the same order give the same results on every runtime.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from penstock.schedule.message import Message, Route
 from penstock.schedule.opening import Opening, Written
+from penstock.schedule.worker import Reading
 
-__all__ = ["Crew", "Runtime", "StepWorker", "Writing"]
+__all__ = ["Crew", "Runtime", "StepWorker", "Writing", "rows_of"]
 
 
 class Writing(Protocol):
@@ -40,8 +41,17 @@ class StepWorker(Protocol):
     def settle(self) -> None: ...
     def snapshot(self, version: int) -> Writing: ...
     def flush_level(self, version: int, level: int) -> Written: ...
-    def read(self, name: str) -> list[pa.RecordBatch]: ...
+    def read(self, name: str, low: int) -> Reading: ...
     def changes(self, view: str, since: int) -> list[pa.RecordBatch]: ...
+
+
+def rows_of(worker: StepWorker, name: str) -> Iterator[pa.RecordBatch]:
+    """All rows of a table or view that a worker has: at least one batch."""
+    low: int | None = 0
+    while low is not None:
+        reading = worker.read(name, low)
+        yield from reading.batches
+        low = reading.next_low
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,8 @@ class Crew:
     workers: int
     levels: int
     factory: Callable[[int], StepWorker]
+    memory: int | None = None
+    """The bytes that the state of a worker may take, if the user said so."""
 
 
 class Runtime(Protocol):

@@ -28,7 +28,7 @@ from penstock.schedule.message import Message, first_level
 from penstock.schedule.opening import Opening, Written
 from penstock.spark.faults import python_problem, rebuild_fault, spark_reason
 from penstock.spark.rows import ROW_DDL, Row, encode_batch, json_row, message_rows, pack, unpack
-from penstock.spark.runtime import Crew, StepWorker
+from penstock.spark.runtime import Crew, StepWorker, rows_of
 from penstock.spark.session import require_classic
 from penstock.spark.stages import Fed, Level, Task, Together
 from penstock.sql.lost_jvm import with_jvm
@@ -121,7 +121,7 @@ class StagedRuntime:
         self._readers = []
 
     def read(self, name: str) -> pa.Table:
-        return pa.Table.from_batches([part for reader in self._reading() for part in reader.read(name)])
+        return pa.Table.from_batches([part for reader in self._reading() for part in rows_of(reader, name)])
 
     def changes(self, view: str, since: int) -> pa.Table:
         parts = [part for reader in self._reading() for part in reader.changes(view, since)]

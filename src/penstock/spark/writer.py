@@ -15,8 +15,8 @@ __all__ = ["CommitWriter"]
 class CommitWriter:
     """Writes the state of ``worker`` as it is now, to become part of ``version``."""
 
-    def __init__(self, worker: StepWorker, index: int, version: int) -> None:
-        self._index = index
+    def __init__(self, worker: StepWorker, index: int, version: int, memory: int | None = None) -> None:
+        self._index, self._memory = index, memory
         self._snapshot = worker.snapshot(version)
         self._outcome: dict[str, Any] = {}
         self._told = False
@@ -26,7 +26,7 @@ class CommitWriter:
     def _write(self) -> None:
         try:
             self._outcome = self._snapshot.write().to_json()
-            give_back_excess()
+            give_back_excess(self._memory)
         except Exception as error:  # whatever it is, the driver must know
             self._outcome = {"fault": describe_fault(error), "worker": self._index}
 

@@ -1,7 +1,7 @@
 """Indexed Z-sets over time: immutable sorted batches, and spines (LSM trees) of them."""
 
 from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, order_words, sum_of
-from penstock.trace.builders import TupleBuilder, merge_runs
+from penstock.trace.builders import merge_runs, read_from
 from penstock.trace.cursor import Cursor, Key, cursor
 from penstock.trace.first import lookup_first
 from penstock.trace.first_candidates import first_candidates
@@ -15,6 +15,7 @@ from penstock.trace.scan import scan, truncate, truncate_below
 from penstock.trace.soundness import unsound
 from penstock.trace.spine import Held, Spine
 from penstock.trace.times import Time
+from penstock.trace.tuple_builder import TupleBuilder
 
 __all__ = [
     "SMALLEST",
@@ -46,6 +47,7 @@ __all__ = [
     "merge_runs",
     "order_words",
     "pack",
+    "read_from",
     "retain",
     "sample_keys",
     "scan",

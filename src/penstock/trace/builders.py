@@ -1,4 +1,4 @@
-"""Builders of batches: from sorted batches (a merge, in pieces), and from unsorted rows (tuples).
+"""The merge builder: one batch from sorted batches, in pieces. (:mod:`.tuple_builder` takes unsorted rows.)
 
 **Merging in pieces.** All inputs are cut at a common order word, so that what lies below the cut is a few
 thousand rows; those are merged, handed out, and forgotten. Rows of one word are never split, so the pieces,
@@ -10,10 +10,6 @@ divided evenly among the windows, half in proportion to what is left of the inpu
 hash and are spread evenly, so the windows of large inputs end near each other, and those of small inputs
 reach further than needed: a piece has between half and all of the rows asked for. Cost: that of merging, plus
 some microseconds per piece and input.
-
-**Building from tuples.** Rows that come in any order are sorted in chunks as they come, and chunks of similar
-size are merged, as in a spine. So rows that cancel out are gone early, the memory needed is that of what is
-left and one chunk, and each row is merged a logarithmic number of times.
 """
 
 from __future__ import annotations
@@ -22,10 +18,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.trace.batch import Batch, merge_batches, sum_of
-from penstock.trace.scan import PIECE, position_after, section
+from penstock.trace.batch import Batch, merge_batches
+from penstock.trace.scan import LAST, PIECE, position_after, position_of_word, section
 
-__all__ = ["TupleBuilder", "merge_runs"]
+__all__ = ["merge_runs", "read_from"]
 
 
 def merge_runs(batches: Sequence[Batch], *, rows: int = PIECE) -> Iterator[Batch]:
@@ -46,41 +42,19 @@ def merge_runs(batches: Sequence[Batch], *, rows: int = PIECE) -> Iterator[Batch
         inputs, starts = [inputs[i] for i in unread], [starts[i] for i in unread]
 
 
-class TupleBuilder:
-    """Builds a batch from rows in any order, some of which may be equal.
-
-    ``columns`` is a batch of the same kind, of which only the columns matter. ``rows`` is the size of a
-    chunk."""
-
-    def __init__(self, columns: Batch, *, rows: int = PIECE) -> None:
-        self._none = columns.take(np.empty(0, np.int64))
-        self._rows = rows
-        self._pending: list[Batch] = []
-        self._sorted: list[Batch] = []
-
-    def push(self, rows: Batch) -> None:
-        """Adds rows that use the columns of a batch and need not be one. They must not change any more."""
-        if rows.kind is not self._none.kind or len(rows.values) != len(self._none.values):
-            raise ValueError(
-                f"rows of an {rows.kind.value} with {len(rows.values)} values do not belong in an "
-                f"{self._none.kind.value} with {len(self._none.values)}"
-            )
-        self._pending.append(rows)
-        if sum(map(len, self._pending)) >= self._rows:
-            self._sort()
-
-    def done(self) -> Batch:
-        """The sum of all rows, sorted and consolidated. The builder is empty afterwards."""
-        self._sort()
-        chunks, self._sorted = self._sorted, []
-        return merge_batches(chunks or [self._none])
-
-    def _sort(self) -> None:
-        pending, self._pending = self._pending, []
-        if pending:
-            self._sorted.append(sum_of(pending))
-        while len(self._sorted) > 1 and len(self._sorted[-2]) < 2 * len(self._sorted[-1]):
-            self._sorted[-2:] = [merge_batches(self._sorted[-2:])]
+def read_from(batches: Sequence[Batch], low: int, most_bytes: int) -> tuple[list[Batch], int | None]:
+    """The sum of all batches from order word ``low`` on, in pieces of about ``most_bytes`` together, and the
+    word to go on from; None if that was all."""
+    unread = [batch.slice(position_of_word(batch, low), len(batch)) for batch in batches]
+    found: list[Batch] = []
+    size = 0
+    for piece in merge_runs(unread):
+        found.append(piece)
+        size += piece.nbytes
+        last = int(piece.order[-1])
+        if size >= most_bytes and last < LAST:
+            return found, last + 1
+    return found, None
 
 
 def _below_the_cut(inputs: Sequence[Batch], starts: Sequence[int], rows: int) -> list[Batch]:

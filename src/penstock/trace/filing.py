@@ -21,7 +21,8 @@ from penstock.storage import Backend, BatchRef, Pool, Segment
 from penstock.storage.resident import Derive
 from penstock.trace.batch import WORDS, Batch
 from penstock.trace.order import Ordered
-from penstock.trace.stored import PLAIN, can_be_stored, merge_to_draft, stored_batch
+from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, merge_to_draft, stored_batch
+from penstock.trace.turns import Turns
 
 __all__ = ["Filed", "Filing"]
 
@@ -40,10 +41,21 @@ class Filing:
     """Writes batches of one worker to segments and opens them from there, within the pool."""
 
     def __init__(
-        self, backend: Backend, worker: int, pool: Pool, derive: Callable[[str], Derive | None]
+        self,
+        backend: Backend,
+        worker: int,
+        pool: Pool,
+        derive: Callable[[str], Derive | None],
+        *,
+        large_bytes: int,
     ) -> None:
-        """``derive`` gives the function that computes the words of an arrangement from its values."""
+        """``derive`` gives the function that computes the words of an arrangement from its values. Merges
+        with a result of ``large_bytes`` or more go to a file."""
         self._backend, self._worker, self.pool, self._derive = backend, worker, pool, derive
+        self._large_bytes = large_bytes
+        self.turns = Turns()
+        self.bytes_in_memory = 0
+        """What the batches of all spines take in memory."""
         self._next_version = 1
         self.lock = threading.Lock()
         """Held while a segment is published, and while a snapshot is taken."""
@@ -55,13 +67,23 @@ class Filing:
         self._next_version = version + 1
 
     def takes(self, batches: Sequence[Batch]) -> bool:
-        """Whether the sum of batches goes to a file: if one of them is on file, and the others can be."""
-        return any(batch.backing is not None for batch in batches) and all(map(can_be_stored, batches))
+        """Whether the sum of batches goes to a file: if one of them is on file, or they are large."""
+        is_large = sum(batch.nbytes for batch in batches) >= self._large_bytes
+        return (is_large or any(batch.backing is not None for batch in batches)) and self.can_store(batches)
+
+    def can_store(self, batches: Sequence[Batch]) -> bool:
+        """Whether batches can be stored in blocks."""
+        return all(map(can_be_stored, batches))
+
+    def can_open(self, ref: BatchRef) -> bool:
+        """Whether a batch is stored such that it need not be in memory."""
+        segment = Segment.open(self._backend, ref.segment)
+        return segment.entries[ref.entry].kind == BLOCKS
 
     def write(self, job: object, batches: Sequence[Batch], slot: str) -> Filed:
         """Files the sum of batches. May run in another thread, while they are read."""
         ordered = batches[0].ordered
-        draft = merge_to_draft(self._backend, batches, meta_of(slot, ordered), PLAIN)
+        draft = merge_to_draft(self._backend, batches, meta_of(slot, ordered), PLAIN, self.turns)
         if draft.rows == 0:
             draft.discard()
             return Filed(None)

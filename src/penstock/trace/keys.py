@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words
-from penstock.trace.scan import PIECE, key_bits, position_after
+from penstock.trace.scan import PIECE, key_bits, position_after, position_of_word
 from penstock.zset import Hashes
 
 __all__ = ["Runs", "key_count", "runs_by_key", "sample_keys"]
@@ -104,8 +104,7 @@ def _are_first(batch: Batch, rows: Indices) -> NDArray[np.bool_]:
     mixed = np.flatnonzero(~alone & (batch.key_lo[before] != batch.key_lo[rows]))
     for each in mixed.tolist():  # another key is before it: look at all rows with this word
         row = int(rows[each])
-        word = int(batch.order[row] & mask)
-        start = position_after(batch, word - 1) if word else 0
+        start = position_of_word(batch, int(batch.order[row] & mask))
         batch.need_rows(np.arange(start, row), only_words=True)
         alone[each] = not np.any(batch.key_lo[start:row] == batch.key_lo[row])
     return alone

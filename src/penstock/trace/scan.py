@@ -25,6 +25,7 @@ __all__ = [
     "PIECE",
     "key_bits",
     "position_after",
+    "position_of_word",
     "scan",
     "section",
     "truncate",
@@ -46,14 +47,19 @@ def section(batch: Batch, start: int, stop: int) -> Batch:
 
 
 def key_bits(batch: Batch) -> np.uint64:
-    """The bits of an order word that belong to the key: all of them where the key is the row's identity, and
-    otherwise the high half."""
+    """The bits of an order word that belong to the key: all of them where a key has no values, and otherwise
+    the high half."""
     return _WORD if batch.row_lo is None else HIGH
 
 
 def position_after(batch: Batch, word: int) -> int:
     """The number of rows whose word is at most ``word``."""
     return _between(batch, 0, word)[1]
+
+
+def position_of_word(batch: Batch, word: int) -> int:
+    """The number of rows whose word is below ``word``."""
+    return _between(batch, word, LAST)[0]
 
 
 def scan(
@@ -84,8 +90,7 @@ def truncate(batch: Batch, bound: int) -> Batch:
 
 def truncate_below(batch: Batch, bound: int) -> Batch:
     """The batch without the keys below ``bound``, as a slice."""
-    start, stop = _between(batch, bound & int(key_bits(batch)), LAST)
-    return batch.slice(start, stop)
+    return batch.slice(position_of_word(batch, bound & int(key_bits(batch))), len(batch))
 
 
 def _between(batch: Batch, low: int, high: int) -> tuple[int, int]:

@@ -19,8 +19,10 @@ they run in the background whatever their size. When the load is over (a step br
 step comes) :meth:`Spine.continue_merging` merges what is left. Where merging reduces rows, because they have
 the same keys (the groups of an aggregate), deferring does not pay: there batches are merged at once.
 
-A merge with a batch that is on file goes to a file itself (:mod:`.filing`), so that it needs little memory
-however large the batches are.
+A merge with a batch that is on file goes to a file itself (:mod:`.filing`), and so does one whose result is
+large, so that it needs little memory however large the batches are. Batches leave memory in the same way when
+there are too many of them (:meth:`Spine.leave_memory`): those in a segment already are used from there, the
+others are merged into a file.
 
 A commit writes while steps continue: it keeps a copy of :attr:`Spine.held`, and records in each :class:`Held`
 where it wrote the batch. If the batch has been merged meanwhile, that record is ignored.
@@ -29,9 +31,10 @@ where it wrote the batch. If the batch has been merged meanwhile, that record is
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from itertools import groupby
 
 from penstock.storage import BatchRef
 from penstock.trace.batch import Batch, merge_batches
@@ -48,21 +51,26 @@ BULK = 32_768
 """The number of rows from which on a batch counts as part of a load."""
 BULK_FAN = 8
 """How many batches of similar size are kept during a load."""
+SMALL_BYTES = 1 << 20
+"""Batches in memory that take less than this together are not worth a file."""
 SHRUNK = 0.75
 """A merge whose result has at most this share of its input rows counts as reducing."""
 
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A batch of a spine, and, once it is stored, where and in how many bytes. ``mapped`` is the same batch
-    in the mapped file, which will replace it so that its memory can be reclaimed. Until then, unless it was
-    opened from the file, it is ``in_memory``."""
+    """A batch of a spine, and, once it is stored, where and in how many bytes. ``source`` is the segment that
+    the batch is read from; None while it is in memory. A commit may store a batch elsewhere meanwhile."""
 
     batch: Batch
     ref: BatchRef | None = None
     stored: int = 0
-    mapped: Batch | None = None
-    in_memory: bool = True
+    source: str | None = None
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """What it takes in memory, apart from resident blocks, which are counted by their pool."""
+        return self.batch.nbytes if self.source is None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,7 @@ class Spine:
         self._held: list[Held] = []
         self._batches: tuple[Batch, ...] = ()
         self._merging: _Merging | None = None
+        self._bytes_in_memory = 0
         self._shrinks = False  # whether the last merge reduced the rows
         self._loading = False  # whether the last batch was part of a load, and no step has come since
         self._settled = True  # whether there is nothing to merge
@@ -113,11 +122,22 @@ class Spine:
         """Stored rows, an upper bound of the rows of the arrangement (batches may cancel out)."""
         return sum(map(len, self._batches))
 
+    @property
+    def bytes_in_memory(self) -> int:
+        """What its batches take in memory."""
+        return self._bytes_in_memory
+
+    @property
+    def is_merging(self) -> bool:
+        """Whether a merge is in progress."""
+        return self._merging is not None
+
     def load(self, batch: Batch, ref: BatchRef, stored: int = 0) -> None:
-        """Adds a batch that is stored in a segment in ``stored`` bytes, at its position by size."""
+        """Adds a batch that is read from a segment, where it takes ``stored`` bytes, at its position by
+        size."""
         if len(batch):
             place = bisect_right(self._held, -len(batch), key=lambda other: -len(other.batch))
-            self._held.insert(place, Held(batch, ref, stored, in_memory=False))
+            self._held.insert(place, Held(batch, ref, stored, source=ref.segment))
             self._changed()
 
     def insert(self, batch: Batch) -> None:
@@ -164,21 +184,61 @@ class Spine:
             start, stop = len(self._held) - due, len(self._held)
             rows = sum(len(held.batch) for held in self._held[start:])
             rare = bulk or self._fan >= BULK_FAN or rows >= RARE * came
-            if self._merger is None or rows < LARGE or not rare:
-                self._replace(start, stop, _in_memory([held.batch for held in self._held[start:]]))
+            batches = [held.batch for held in self._held[start:]]
+            filing = self._filing if self._filing is not None and self._filing.takes(batches) else None
+            if self._merger is None and filing is not None:
+                self._replace(start, stop, filing.write(object(), batches, self._slot))
+            elif self._merger is None or (filing is None and (rows < LARGE or not rare)):
+                self._replace(start, stop, _in_memory(batches))
             elif self._merging is None:
                 self._merge_in_passing(self._merger, start, stop)
             else:
                 self._take_over()
         self._loading, self._settled = bulk, False
 
-    def _merge_in_passing(self, merger: Executor, start: int, stop: int) -> None:
+    def _merge_in_passing(self, merger: Executor, start: int, stop: int, *, to_file: bool = False) -> None:
         batches, job = [held.batch for held in self._held[start:stop]], object()
-        if self._filing is not None and self._filing.takes(batches):
+        if self._filing is not None and (to_file or self._filing.takes(batches)):
             result = merger.submit(self._filing.write, job, batches, self._slot)
         else:
             result = merger.submit(_in_memory, batches)
         self._merging = _Merging(start, stop, job, result)
+
+    def leave_memory(self) -> int:
+        """Has batches used from the segments that they are in, and starts to file the largest run of others,
+        unless they are small or a merge is in progress. Returns how many bytes left, or will have left when
+        :attr:`is_merging` ends."""
+        if self._filing is None:
+            return 0
+        before = self._bytes_in_memory
+        self._read_from_segments([held for held in self._held if held.source is None])
+        left = before - self._bytes_in_memory
+        if self._merger is None or self._merging is not None:
+            return left
+        runs = [run for run in self._runs_in_memory() if run[2] >= SMALL_BYTES]
+        if not runs:
+            return left
+        start, stop, size = max(runs, key=lambda run: run[2])
+        if not self._filing.can_store([held.batch for held in self._held[start:stop]]):
+            return left
+        self._merge_in_passing(self._merger, start, stop, to_file=True)
+        self._settled = False
+        return left + size
+
+    def _runs_in_memory(self) -> Iterator[tuple[int, int, int]]:
+        """Neighbouring batches in memory: first, one past last, and their bytes."""
+        number = 0
+        for in_memory, run in groupby(self._held, key=lambda held: held.source is None):
+            batches = list(run)
+            if in_memory:
+                yield number, number + len(batches), sum(held.bytes_in_memory for held in batches)
+            number += len(batches)
+
+    def wait(self) -> None:
+        """Waits for the merge in progress, if there is one, and installs its result."""
+        if self._merging is not None:
+            self._take_over()
+            self._changed()
 
     def take_published(self) -> None:
         """Installs the merge in progress if its result is on file already: it must be in the next
@@ -195,16 +255,25 @@ class Spine:
         """Waits for the merge in progress, and installs its result."""
         assert self._merging is not None
         merging, self._merging = self._merging, None
-        self._replace(merging.start, merging.stop, merging.result.result())
+        self._replace(merging.start, merging.stop, self._result_of(merging))
         if self._filing is not None:
             self._filing.published.discard(merging.job)
+
+    def _result_of(self, merging: _Merging) -> Filed:
+        if self._filing is None:
+            return merging.result.result()
+        with self._filing.turns.hurried():
+            return merging.result.result()
 
     def _replace(self, start: int, stop: int, merged: Filed) -> None:
         rows = 0 if merged.batch is None else len(merged.batch)
         self._shrinks = rows < SHRUNK * sum(len(held.batch) for held in self._held[start:stop])
-        held = [] if merged.batch is None or not rows else [Held(merged.batch, merged.ref, merged.stored)]
-        for each in held:
-            each.in_memory = each.batch.backing is None
+        source = None if merged.ref is None else merged.ref.segment
+        held = (
+            [Held(merged.batch, merged.ref, merged.stored, source)]
+            if merged.batch is not None and rows
+            else []
+        )
         self._held[start:stop] = held
 
     def _due(self, fan: int) -> int:
@@ -218,15 +287,26 @@ class Spine:
             sizes[-alike:] = [sum(sizes[-alike:])]
         return due
 
-    def take_mapped(self) -> None:
-        """Switches to the mapped batches, where there are any."""
-        for held in self._held:
-            if held.mapped is not None:
-                held.batch, held.mapped, held.in_memory = held.mapped, None, False
+    def follow_rewritten(self) -> None:
+        """Reads batches from where a commit has stored them since, so that the segments in which they were
+        before can be deleted."""
+        moved = [held for held in self._held if held.source and held.ref and held.ref.segment != held.source]
+        if moved:
+            self._read_from_segments(moved)
+
+    def _read_from_segments(self, stored: Iterable[Held]) -> None:
+        for held in stored:
+            if self._filing is not None and held.ref is not None and self._filing.can_open(held.ref):
+                held.batch = self._filing.open(held.ref, held.batch.ordered)
+                held.source = held.ref.segment
         self._changed()
 
     def _changed(self) -> None:
         self._batches = tuple(held.batch for held in self._held)
+        before = self._bytes_in_memory
+        self._bytes_in_memory = sum(held.bytes_in_memory for held in self._held)
+        if self._filing is not None:
+            self._filing.bytes_in_memory += self._bytes_in_memory - before
 
     def merged(self) -> Batch | None:
         """The whole arrangement as one batch (a scan: for reading a view, never in a step)."""

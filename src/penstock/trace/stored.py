@@ -21,6 +21,7 @@ from penstock.trace.builders import merge_runs
 from penstock.trace.directory import Directory
 from penstock.trace.order import Ordered
 from penstock.trace.rewrite import Rewrite, unchanged
+from penstock.trace.turns import Turns
 from penstock.zset.width import MOST_BYTES, narrow_type, wide_type
 
 __all__ = [
@@ -103,12 +104,13 @@ def merge_to_draft(
     batches: Sequence[Batch],
     meta: Mapping[str, object],
     codecs: Codecs,
+    turns: Turns | None = None,
     *,
     rewrite: Rewrite = unchanged,
 ) -> SegmentDraft:
     """Merges batches into a segment that is not published yet, of what ``rewrite`` makes of their sum. A few
     pieces are in memory at a time, whatever the size of the batches. May run in another thread, while they
-    are read."""
+    are read; between pieces it lets steps go first."""
     pool = Pool(_PRIVATE_BYTES)
     sums = list(dict.fromkeys(name for batch in batches for name in batch.sums))
     bounds = Bounds.together([bounds_of_batch(with_sums(batch, sums)) for batch in batches])
@@ -119,6 +121,8 @@ def merge_to_draft(
             rows = with_sums(_copied(piece) if piece.backing is not None else piece, sums).to_columns()
             draft.add(rows.cast(schema))
             pool.trim()
+            if turns is not None:
+                turns.give_way()
     except BaseException:
         draft.discard()
         raise
