@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
-from bench import growth, latency, memory, nexmark, scale, startup, throughput, tpch
+from bench import growth, latency, memory, nexmark, scale, spill, startup, throughput, tpch
 from bench.machine import commit, load_average, machine, versions
 from bench.pages import Report, read_reports, tables, write_pages, write_report
 from bench.report import Result
@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "growth": growth,
     "scale": scale,
     "memory": memory,
+    "spill": spill,
     "startup": startup,
     "tpch": tpch,
     "tpch-small": tpch.small,

@@ -84,8 +84,8 @@ def _lines(picture: Lines) -> str:
     left, bottom = 70.0, top + 276
     sheet.height = bottom + _BOTTOM + 12
     points = [point for line in picture.lines for point in line.points]
-    x_axis = Axis.around([point[0] for point in points], left, _WIDTH - right, log=True)
-    measured = sorted({point[0] for point in points})
+    x_axis = Axis.around([point[0] for point in points], left, _WIDTH - right, log=not picture.over_time)
+    measured = () if picture.over_time else sorted({point[0] for point in points})
     values = [*(point[3] for point in points), *(mark.value for mark in picture.marks)]
     y_axis = Axis.around(values, bottom, top, log=False)
     sheet.upright_grid(x_axis, top, bottom, picture.x, measured)
@@ -100,7 +100,7 @@ def _lines(picture: Lines) -> str:
         middle = [(x_axis.place(x), y_axis.place(value)) for x, value, _, _ in line.points]
         sheet.path([*above, *reversed(below)], colour, filled=True)
         sheet.path(middle, colour)
-        for (x, y), point in zip(middle, line.points, strict=True):
+        for (x, y), point in () if picture.over_time else zip(middle, line.points, strict=True):
             sheet.dot(x, y, colour)
             highest = point[1] == max(other[1] for other in points if other[0] == point[0])
             sheet.text(x, y - 10 if highest else y + 20, number(point[1]), anchor="middle")

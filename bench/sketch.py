@@ -64,13 +64,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """How something grows; x is logarithmic."""
+    """How something grows; x is logarithmic, unless it is ``over_time``: then there are many points."""
 
     title: str
     x: str
     y: str
     lines: Sequence[Line]
     marks: Sequence[Mark] = ()
+    over_time: bool = False
 
 
 @dataclass(frozen=True)

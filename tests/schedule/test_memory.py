@@ -108,7 +108,7 @@ def test_batches_of_a_version_are_used_from_its_segments_without_writing_them_ag
         worker._arrangements._memory = MemoryBudget(1)
         worker._arrangements.make_room()
     assert all(held.source is not None for spine in of(driver) for held in spine.held)
-    assert stored and all(held.ref is not None and held.source == held.ref.segment for held in stored)
+    assert stored and all(held.refs[0].segment == held.source for held in stored)
     assert stored <= {held for spine in of(driver) for held in spine.held}, "they were not filed again"
     check(driver, 2)
     live(driver)
@@ -128,10 +128,8 @@ def test_a_worker_with_many_changes_in_no_version_asks_for_one() -> None:
 
 def is_in_blocks(backend: MemoryBackend, held: Held) -> bool:
     """Whether a batch is stored such that it need not be in memory."""
-    return (
-        held.ref is not None
-        and Segment.open(backend, held.ref.segment).entries[held.ref.entry].kind == BLOCKS
-    )
+    ref = held.whole_ref
+    return ref is not None and Segment.open(backend, ref.segment).entries[ref.entry].kind == BLOCKS
 
 
 def of(driver: Coordinator) -> list[Spine]:

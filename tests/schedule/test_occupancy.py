@@ -13,7 +13,7 @@ from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.run import Run
 from penstock.schedule.occupancy import Occupancy
 from penstock.storage import BatchRef
-from penstock.trace import Batch, Held
+from penstock.trace import Batch, Held, Part, Stored
 
 SCRIPT = """
 CREATE TABLE few (id BIGINT PRIMARY KEY, n BIGINT);
@@ -26,7 +26,7 @@ ROWS = 15_000  # few enough for a batch to share its segment with others
 def _held(segment: str, stored: int) -> Held:
     none = np.empty(0, np.uint64)
     batch = Batch(none, none, None, np.empty(0, np.int64))
-    return Held(batch, BatchRef(segment, 0, 0, 0), stored)
+    return Held(batch, Stored((Part(BatchRef(segment, 0, 0, 0), stored),)))
 
 
 def test_a_segment_is_sparse_when_less_than_a_quarter_is_in_use() -> None:

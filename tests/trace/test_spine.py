@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import penstock.trace.spine as spines
 from penstock.storage import BatchRef
-from penstock.trace import Batch, Spine, build_batch, merge_batches
+from penstock.trace import Batch, Part, Spine, Stored, build_batch, merge_batches
 from tests.trace.reference import totals
 from tests.trace.samples import Entry, batch_of, entries
 
@@ -70,15 +70,16 @@ def test_only_batches_made_since_the_last_commit_have_no_place_on_disk() -> None
     spine.load(stored, place)
     spine.load(_of(np.empty(0, np.uint64)), BatchRef("segments/a", 4, 0, 0))
     spine.insert(_of(np.arange(200, 210, dtype=np.uint64)))
-    assert [held.ref for held in spine.held] == [place, None]
+    assert [held.whole_ref for held in spine.held] == [place, None]
     before = spine.held
-    before[1].ref = BatchRef("segments/b", 0, 0, 10)
-    assert [held.ref for held in spine.held] == [place, BatchRef("segments/b", 0, 0, 10)]
-    spine.insert(
-        _of(np.arange(300, 400, dtype=np.uint64))
-    )  # merges with both: neither place holds the result
-    before[0].ref = BatchRef("segments/c", 0, 0, 100)  # a commit that ends only now says nothing of it
-    assert [held.ref for held in spine.held] == [None]
+    other = BatchRef("segments/b", 0, 0, 10)
+    before[1].stored = Stored((Part(other),))
+    assert [held.whole_ref for held in spine.held] == [place, other]
+    spine.insert(_of(np.arange(300, 400, dtype=np.uint64)))  # merges with both
+    # a commit that ends only now says nothing of the result
+    before[0].stored = Stored((Part(BatchRef("segments/c", 0, 0, 100)),))
+    [merged] = spine.held
+    assert merged.refs == (place, other) and [len(batch) for batch in merged.stored.unwritten] == [100]
 
 
 def test_loaded_batches_stand_largest_first_whatever_the_order_they_come_in() -> None:
@@ -86,7 +87,11 @@ def test_loaded_batches_stand_largest_first_whatever_the_order_they_come_in() ->
     for size in (5, 100, 20, 100, 1):
         spine.load(_of(np.arange(1, size + 1, dtype=np.uint64)), BatchRef("segments/a", size, 0, size))
     assert [len(batch) for batch in spine.batches] == [100, 100, 20, 5, 1]
-    assert [held.ref.entry for held in spine.held if held.ref] == [100, 100, 20, 5, 1]
+    assert [held.refs[0].entry for held in spine.held] == [100, 100, 20, 5, 1]
+    spine.merge_small()
+    [merged] = spine.held
+    assert len(merged.batch) == 100 and not merged.stored.unwritten
+    assert [ref.entry for ref in merged.refs] == [100, 100, 20, 5, 1]
 
 
 class Later(Executor):

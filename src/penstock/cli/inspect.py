@@ -13,6 +13,7 @@ from rich.tree import Tree
 
 from penstock.cli.console import arrow_table, counted, err, out, shown_path, size_text
 from penstock.cli.options import StorageArgument
+from penstock.cli.storage_lines import storage_lines
 from penstock.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def inspect(
     Read-only, needs no Spark, and works while the pipeline runs. `penstock check` says whether it is sound.
     """
     from penstock.schedule.folder_parts import read_folder
-    from penstock.storage import open_backend
+    from penstock.storage import open_backend, read_metrics
 
     backend = open_backend(str(storage.absolute()))
     folder = read_folder(backend)
@@ -56,7 +57,12 @@ def inspect(
     elif as_json:
         typer.echo(json.dumps(_as_json(folder), indent=2))
     elif graph is None:
-        out.print(_tree(folder, shown_path(storage)))
+        tree = _tree(folder, shown_path(storage))
+        if lines := storage_lines((read_metrics(backend) or {}).get("storage", ())):
+            last = tree.add("the last run")
+            for name, text in lines:
+                last.add(f"{name}: {text}")
+        out.print(tree)
     if graph is not None:
         from penstock.cli.spine_picture import spine_picture
 

@@ -20,6 +20,7 @@ from rich.table import Table
 from penstock.cli.console import ago_text, counted, err, out, shown_path, size_text
 from penstock.cli.options import MemoryOption, Mode, ModeOption, StorageArgument, WorkersOption
 from penstock.cli.starting import Starting
+from penstock.cli.storage_lines import storage_lines
 from penstock.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ def _add_speed(grid: Table, metrics: Mapping[str, Any]) -> None:
         f"{mean:.1f} ms a step, {rate:,.0f} rows/s while stepping",
     )
     held = sum(operator["state_bytes"] for operator in metrics["operators"])
-    grid.add_row("in memory", size_text(held))
+    grid.add_row("size of state", f"{size_text(held)}, as batches in memory")
+    for name, text in storage_lines(metrics.get("storage", ())):
+        grid.add_row(name, text)
 
 
 def verify(

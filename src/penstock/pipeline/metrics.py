@@ -19,6 +19,7 @@ from typing import Any
 from penstock.circuit.program import Program
 from penstock.pipeline.reports import StepReport
 from penstock.schedule.opening import Written
+from penstock.schedule.storage_counts import StorageCounts
 
 __all__ = ["Metrics", "OperatorMetrics"]
 
@@ -60,6 +61,8 @@ class Metrics:
     steps: int = 0
     input_rows: int = 0
     durations_ms: dict[str, float] = field(default_factory=dict)
+    storage: list[StorageCounts] = field(default_factory=list)
+    """Of each worker, as of the last commit."""
     waiting: list[tuple[StepReport, Sequence[Mapping[str, Any]], int, Mapping[str, int]]] = field(
         default_factory=list
     )
@@ -122,6 +125,7 @@ class Metrics:
     def committed(self, replies: Sequence[Written]) -> None:
         """Records the sizes of the state that the workers reported at a commit."""
         self.process_pending()
+        self.storage = [reply.counts for reply in replies]
         totals: dict[int, list[int]] = {}
         for reply in replies:
             for slot, (rows, size) in reply.sizes.items():
@@ -138,6 +142,7 @@ class Metrics:
             "steps": self.steps,
             "input_rows": self.input_rows,
             "durations_ms": {part: round(ms, 3) for part, ms in self.durations_ms.items()},
+            "storage": [asdict(counts) for counts in self.storage],
             "operators": [{"id": id_, **asdict(found)} for id_, found in self.operators.items()],
             "last": self.recent[-1] if self.recent else None,
         }

@@ -38,7 +38,7 @@ class Occupancy:
         """The segments to rewrite, if ``held`` is everything that is in use."""
         used: Counter[str] = Counter()
         for each in held:
-            if each.ref is not None:
-                used[each.ref.segment] += each.stored
+            for part in each.stored.parts:
+                used[part.ref.segment] += part.size
         self._written = {name: size for name, size in self._written.items() if name in used}
         return frozenset(name for name, size in self._written.items() if used[name] < SPARSE * size)

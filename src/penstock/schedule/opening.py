@@ -6,9 +6,10 @@ Both pass between processes; ``to_json`` and ``from_json`` are called where they
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from penstock.schedule.storage_counts import StorageCounts
 from penstock.storage import BatchRef, ChangeBlock, Version
 from penstock.storage.references import blocks_of
 
@@ -55,13 +56,14 @@ class WrittenChanges:
 @dataclass(frozen=True)
 class Written:
     """What one worker holds and has written for a version: all batches of the arrangements it was asked for,
-    the changes of views since the version before (None if there are none), and rows and bytes of each
-    arrangement in memory."""
+    the changes of views since the version before (None if there are none), rows and bytes of each
+    arrangement in memory, and what its storage has done so far."""
 
     worker: int
     arrangements: Mapping[str, tuple[BatchRef, ...]]
     changes: WrittenChanges | None = None
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    counts: StorageCounts = field(default_factory=StorageCounts)
 
     def to_json(self) -> dict[str, Any]:
         """For the wire."""
@@ -73,6 +75,7 @@ class Written:
             "arrangements": _refs_to_json(self.arrangements),
             "changes": None if self.changes is None else [self.changes.segment, views],
             "sizes": {slot: list(size) for slot, size in self.sizes.items()},
+            "counts": asdict(self.counts),
         }
 
     @staticmethod
@@ -84,6 +87,7 @@ class Written:
             _refs_from_json(value["arrangements"]),
             None if changes is None else WrittenChanges(changes[0], blocks_of(changes[1])),
             {slot: (rows, size) for slot, (rows, size) in value["sizes"].items()},
+            StorageCounts(**value["counts"]),
         )
 
 

@@ -10,7 +10,7 @@ garbage, is copied piece by piece.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -18,8 +18,9 @@ import pyarrow as pa
 from penstock.schedule.change_log import add_changes
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.opening import Written, WrittenChanges
+from penstock.schedule.storage_counts import StorageCounts
 from penstock.storage import Backend, BatchRef, ChangeBlock, SegmentWriter
-from penstock.trace import SMALLEST, Batch, Held, pack
+from penstock.trace import SMALLEST, Batch, Held, Part, Stored, merge_batches, pack
 from penstock.trace.filing import meta_of
 from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, merge_to_draft, small_codecs
 from penstock.trace.turns import Turns
@@ -48,50 +49,74 @@ class Snapshot:
     changes: Mapping[str, Sequence[pa.RecordBatch]]
     packed: Mapping[str, bool] | None = None
     """Set if large batches are to be packed: the arrangements for which words are stored too."""
+    read: Callable[[str, BatchRef], Batch] | None = None
+    """Reads a part of an arrangement from its segment; needed if there are sparse segments."""
     sparse: frozenset[str] = frozenset()
     """Segments whose batches are to be written again."""
     occupancy: Occupancy = field(default_factory=Occupancy)
     """Called with what was written."""
+    counts: Callable[[int], StorageCounts] = lambda written: StorageCounts(written_bytes=written)
+    """What the storage has done, after this snapshot has written so many bytes."""
     turns: Turns = field(default_factory=Turns)
     """Lets steps go first while large batches are written."""
 
     def write(self) -> Written:
-        """Writes all batches that are in memory only, or in a sparse segment: each large one as its own
-        segment, which is deleted when the batch is merged, and the others as one. Changes get another: they
-        stay referenced as long as they are retained, which must not keep batches on disk.
+        """Writes everything that is unwritten, or in a sparse segment: each large batch as its own segment,
+        which is deleted when the batch is merged, and the others as one. Changes get another: they stay
+        referenced as long as they are retained, which must not keep batches on disk.
 
         Returns the positions of everything. Segment names are unique: an attempt that is not committed leaves
         an orphan, never damage.
         """
         shared, changed = self._writer(), self._write_changes()
-        fresh: dict[Held, tuple[BatchRef, int]] = {}
-        for slot, batches in self.arrangements.items():
-            for held in batches:
-                if held.ref is not None and held.ref.segment not in self.sparse:
-                    continue
-                batch = held.batch  # which another thread may replace by the same one on file
-                if batch.backing is not None:
-                    fresh[held] = self._rewrite(slot, batch)
-                elif batch.nbytes >= OWN_SEGMENT_BYTES:
-                    own = self._writer()
-                    fresh[held] = self._add(own, slot, batch)
-                    own.finish()
-                else:
-                    fresh[held] = self._add(shared, slot, batch)
+        stored = {
+            slot: [self._stored(slot, held.stored, shared) for held in batches]
+            for slot, batches in self.arrangements.items()
+        }
         if shared.entries:
             shared.finish()
-        for held, (place, stored) in fresh.items():
-            held.ref, held.stored = place, stored
-            self.occupancy.note(place.segment, stored)
+        written = 0 if changed is None else self.backend.size(changed.segment)
+        for slot, batches in self.arrangements.items():
+            for held, now in zip(batches, stored[slot], strict=True):
+                for part in set(now.parts) - set(held.stored.parts):
+                    self.occupancy.note(part.ref.segment, part.size)
+                    written += part.size
+                held.stored = now
         return Written(
             self.worker,
             {
-                slot: tuple(held.ref for held in batches if held.ref is not None)
-                for slot, batches in self.arrangements.items()
+                slot: tuple(part.ref for each in found for part in each.parts)
+                for slot, found in stored.items()
             },
             changed,
             {slot: _size(batches) for slot, batches in self.arrangements.items()},
+            self.counts(written),
         )
+
+    def _stored(self, slot: str, stored: Stored, shared: SegmentWriter) -> Stored:
+        """Writes what is unwritten of a batch as one more part, and parts in sparse segments again."""
+        if not stored.unwritten and not any(part.ref.segment in self.sparse for part in stored.parts):
+            return stored
+        parts = []
+        for part in stored.parts:
+            if part.ref.segment in self.sparse:
+                assert self.read is not None
+                part = self._written(slot, self.read(slot, part.ref), shared)
+            parts.append(part)
+        unwritten = merge_batches(stored.unwritten) if stored.unwritten else None
+        if unwritten is not None and len(unwritten):
+            parts.append(self._written(slot, unwritten, shared))
+        return Stored(tuple(parts))
+
+    def _written(self, slot: str, batch: Batch, shared: SegmentWriter) -> Part:
+        if batch.backing is not None:
+            return self._copied(slot, batch)
+        if batch.nbytes < OWN_SEGMENT_BYTES:
+            return self._add(shared, slot, batch)
+        own = self._writer()
+        part = self._add(own, slot, batch)
+        own.finish()
+        return part
 
     def _name(self) -> str:
         return f"segments/{self.version:010d}-w{self.worker:04d}-{uuid.uuid4().hex[:12]}.seg"
@@ -99,10 +124,10 @@ class Snapshot:
     def _writer(self) -> SegmentWriter:
         return SegmentWriter(self.backend, self._name())
 
-    def _rewrite(self, slot: str, batch: Batch) -> tuple[BatchRef, int]:
+    def _copied(self, slot: str, batch: Batch) -> Part:
         """Copies a batch on file to a segment of its own, piece by piece."""
         draft = merge_to_draft(self.backend, [batch], meta_of(slot, batch.ordered), PLAIN, self.turns)
-        return draft.publish(self._name())
+        return Part(*draft.publish(self._name()))
 
     def _write_changes(self) -> WrittenChanges | None:
         writer = self._writer()
@@ -115,8 +140,8 @@ class Snapshot:
         writer.finish()
         return WrittenChanges(writer.name, tuple(blocks))
 
-    def _add(self, writer: SegmentWriter, slot: str, batch: Batch) -> tuple[BatchRef, int]:
-        """Adds a batch to a segment; returns its position, and its size in bytes."""
+    def _add(self, writer: SegmentWriter, slot: str, batch: Batch) -> Part:
+        """Adds a batch to a segment."""
         meta = meta_of(slot, batch.ordered)
         before = writer.size
         if (
@@ -135,7 +160,7 @@ class Snapshot:
         else:
             entry = writer.add("batch", meta, batch.to_arrow())
         place = BatchRef(writer.name, entry, 0, len(batch), writer.checksum(entry))
-        return place, writer.size - before
+        return Part(place, writer.size - before)
 
 
 def joined(parts: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -26,6 +26,7 @@ from penstock.errors import CorruptionError
 from penstock.schedule.memory import MemoryBudget
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.snapshot import PACKED, Snapshot
+from penstock.schedule.storage_counts import StorageCounts
 from penstock.storage import Backend, BatchRef, Entry, Pool, Segment
 from penstock.storage.resident import Derive
 from penstock.trace import Batch, Spine, unpack
@@ -83,6 +84,7 @@ class Arrangements:
         self._filing.snapshot_taken(version)
         self._spines: dict[str, Spine] = {}
         self._occupancy = Occupancy()
+        self._added_bytes = self._committed_bytes = 0
         self._looked_into = False
 
     def spine(self, slot: str) -> Spine:
@@ -91,6 +93,7 @@ class Arrangements:
             spine = Spine(self._owners[slot].fan, self._merger, filing=self._filing, slot=slot)
             for ref in sorted(self._stored.get(slot, ()), key=lambda ref: -ref.rows):
                 self._load(spine, slot, ref)
+            spine.merge_small()
             self._spines[slot] = spine
         return self._spines[slot]
 
@@ -105,6 +108,12 @@ class Arrangements:
             stored = length * (stop - start) // max(1, len(whole))
             self._occupancy.note(ref.segment, stored)
             spine.load(batch.slice(start, stop), place, stored)
+
+    def _part(self, slot: str, ref: BatchRef) -> Batch:
+        """A part of an arrangement as it is stored; may be called in another thread."""
+        segment = Segment.open(self._backend, ref.segment)
+        segment.expect(ref.entry, ref.crc32c)
+        return self._unpacked(segment, slot, ref.entry).slice(ref.start, ref.stop)
 
     def _derive(self, slot: str) -> Derive | None:
         """Computes words from values, if the arrangement's operator can."""
@@ -150,6 +159,26 @@ class Arrangements:
         """What batches take, without blocks of batches on file."""
         return self._filing.bytes_in_memory
 
+    def added(self, size: int) -> None:
+        """Counts what a step added, in bytes."""
+        self._added_bytes += size
+
+    def _counts(self, written: int) -> StorageCounts:
+        """What the storage has done, after a commit has written so many bytes more."""
+        self._committed_bytes += written
+        pool = self.pool.counts
+        return StorageCounts(
+            budget_bytes=self._memory.total,
+            batches_bytes=self.bytes_in_memory,
+            blocks_bytes=pool.bytes_held,
+            added_bytes=self._added_bytes,
+            written_bytes=self._committed_bytes + self._filing.bytes_written,
+            block_hits=pool.hits,
+            block_misses=pool.misses,
+            block_evictions=pool.evictions,
+            read_bytes=pool.bytes_read,
+        )
+
     def make_room(self) -> None:
         """To be called after a step: if batches take more memory than they should, the largest arrangements
         begin to leave it. Waits only if they take far more."""
@@ -192,8 +221,10 @@ class Arrangements:
             held,
             changes,
             packed,
+            read=self._part,
             sparse=sparse,
             occupancy=self._occupancy,
+            counts=self._counts,
             turns=self.turns,
         )
 

@@ -167,11 +167,14 @@ class Worker:
 
     def accept(self) -> None:
         """Makes the step part of the state."""
+        held = self._changes.nbytes
+        self._changes.accept(self._step, {view: delta.zset for view, delta in self._levels.changes.items()})
+        self._arrangements.added(max(0, self._changes.nbytes - held))
         for slot, batch in self._levels.scope.staged:
+            self._arrangements.added(batch.nbytes)
             self._arrangements.spine(slot).insert(batch)
         self._arrangements.continue_merging()
         self._arrangements.make_room()
-        self._changes.accept(self._step, {view: delta.zset for view, delta in self._levels.changes.items()})
         self._fill = None
         self._clear()
 

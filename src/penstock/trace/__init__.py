@@ -5,6 +5,7 @@ from penstock.trace.builders import merge_runs, read_from
 from penstock.trace.cursor import Cursor, Key, cursor
 from penstock.trace.first import lookup_first
 from penstock.trace.first_candidates import first_candidates
+from penstock.trace.held import Held, Part, Stored
 from penstock.trace.keys import key_count, sample_keys
 from penstock.trace.kind import Kind
 from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
@@ -13,7 +14,7 @@ from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_pref
 from penstock.trace.rewrite import advance, retain
 from penstock.trace.scan import scan, truncate, truncate_below
 from penstock.trace.soundness import unsound
-from penstock.trace.spine import Held, Spine
+from penstock.trace.spine import Spine
 from penstock.trace.times import Time
 from penstock.trace.tuple_builder import TupleBuilder
 
@@ -26,8 +27,10 @@ __all__ = [
     "KeyWords",
     "Kind",
     "Matches",
+    "Part",
     "Prefix",
     "Spine",
+    "Stored",
     "Time",
     "TupleBuilder",
     "advance",

@@ -56,6 +56,8 @@ class Filing:
         self.turns = Turns()
         self.bytes_in_memory = 0
         """What the batches of all spines take in memory."""
+        self.bytes_written = 0
+        """What was filed."""
         self._next_version = 1
         self.lock = threading.Lock()
         """Held while a segment is published, and while a snapshot is taken."""
@@ -91,6 +93,7 @@ class Filing:
         with self.lock:
             name = f"segments/{self._next_version:010d}-w{self._worker:04d}-{uuid.uuid4().hex[:12]}.seg"
             ref, stored = draft.publish(name)
+            self.bytes_written += stored
             self.published.add(job)
         return Filed(self.open(ref, ordered), ref, stored)
 

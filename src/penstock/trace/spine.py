@@ -4,9 +4,9 @@ Addition of Z-sets commutes, so the age of a batch does not matter and any two m
 size are merged, so sizes stay geometric: a row is merged O(log n) times in its life, and a lookup searches
 O(log n) batches.
 
-A batch that is already in a segment has a ``BatchRef``; a batch made since (by a step or a merge) has
-none and is written by the next commit. Until the commit's manifest exists, the old batches stay on disk:
-forgetting an interrupted merge loses nothing.
+A batch is stored in segments, perhaps as several parts (:mod:`.held`), or it is written by the next commit.
+Until the commit's manifest exists, the old batches stay on disk: forgetting an interrupted merge loses
+nothing.
 
 Merging two large batches takes longer than many small steps. With an executor it runs in the background: the
 inputs stay in use until the merged batch replaces them, when the next batch arrives. A second large merge
@@ -24,8 +24,9 @@ large, so that it needs little memory however large the batches are. Batches lea
 there are too many of them (:meth:`Spine.leave_memory`): those in a segment already are used from there, the
 others are merged into a file.
 
-A commit writes while steps continue: it keeps a copy of :attr:`Spine.held`, and records in each :class:`Held`
-where it wrote the batch. If the batch has been merged meanwhile, that record is ignored.
+A commit writes while steps continue: it keeps a copy of :attr:`Spine.held`, and records in each
+:class:`~penstock.trace.Held` where it wrote the batch. If the batch has been merged meanwhile, that record is
+ignored.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ from itertools import groupby
 from penstock.storage import BatchRef
 from penstock.trace.batch import Batch, merge_batches
 from penstock.trace.filing import Filed, Filing
+from penstock.trace.held import Held, Part, Stored, stored_as_parts
 
-__all__ = ["LARGE", "Held", "Spine"]
+__all__ = ["LARGE", "Spine"]
 
 LARGE = 65_536
 """The number of rows from which on a merge runs in the background."""
@@ -55,22 +57,6 @@ SMALL_BYTES = 1 << 20
 """Batches in memory that take less than this together are not worth a file."""
 SHRUNK = 0.75
 """A merge whose result has at most this share of its input rows counts as reducing."""
-
-
-@dataclass(slots=True, eq=False)
-class Held:
-    """A batch of a spine, and, once it is stored, where and in how many bytes. ``source`` is the segment that
-    the batch is read from; None while it is in memory. A commit may store a batch elsewhere meanwhile."""
-
-    batch: Batch
-    ref: BatchRef | None = None
-    stored: int = 0
-    source: str | None = None
-
-    @property
-    def bytes_in_memory(self) -> int:
-        """What it takes in memory, apart from resident blocks, which are counted by their pool."""
-        return self.batch.nbytes if self.source is None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +123,27 @@ class Spine:
         size."""
         if len(batch):
             place = bisect_right(self._held, -len(batch), key=lambda other: -len(other.batch))
-            self._held.insert(place, Held(batch, ref, stored, source=ref.segment))
+            self._held.insert(place, Held(batch, Stored((Part(ref, stored),)), source=ref.segment))
+            self._settled = False
+            self._changed()
+
+    def merge_small(self) -> None:
+        """Merges the smallest batches, if they are small together: a batch may be stored as many parts, and
+        searching one is faster. To be called when all stored batches are loaded. They stay stored as they
+        are: opening a version writes nothing."""
+        rows, start = 0, len(self._held)
+        while start and (rows := rows + len(self._held[start - 1].batch)) < LARGE:
+            start -= 1
+        if len(self._held) - start > 1:
+            parts = tuple(part for held in self._held[start:] for part in held.stored.parts)
+            merged = merge_batches([held.batch for held in self._held[start:]])
+            self._held[start:] = [Held(merged, Stored(parts))]
             self._changed()
 
     def insert(self, batch: Batch) -> None:
         """Adds a batch, merging while there are ``fan`` of similar size."""
         if len(batch):
-            self._held.append(Held(batch))
+            self._held.append(Held(batch, Stored(unwritten=(batch,))))
             self._merge(len(batch))
             self._changed()
 
@@ -268,13 +268,14 @@ class Spine:
     def _replace(self, start: int, stop: int, merged: Filed) -> None:
         rows = 0 if merged.batch is None else len(merged.batch)
         self._shrinks = rows < SHRUNK * sum(len(held.batch) for held in self._held[start:stop])
-        source = None if merged.ref is None else merged.ref.segment
-        held = (
-            [Held(merged.batch, merged.ref, merged.stored, source)]
-            if merged.batch is not None and rows
-            else []
-        )
-        self._held[start:stop] = held
+        inputs = self._held[start:stop]
+        if merged.batch is None or not rows:
+            self._held[start:stop] = []
+        elif merged.ref is not None:
+            stored = Stored((Part(merged.ref, merged.stored),))
+            self._held[start:stop] = [Held(merged.batch, stored, merged.ref.segment)]
+        else:
+            self._held[start:stop] = [Held(merged.batch, stored_as_parts(inputs, merged.batch))]
 
     def _due(self, fan: int) -> int:
         """How many of the last batches to merge: ``fan`` or more of similar size, plus those that are similar
@@ -290,15 +291,16 @@ class Spine:
     def follow_rewritten(self) -> None:
         """Reads batches from where a commit has stored them since, so that the segments in which they were
         before can be deleted."""
-        moved = [held for held in self._held if held.source and held.ref and held.ref.segment != held.source]
+        on_file = [held for held in self._held if held.source is not None]
+        moved = [held for held in on_file if all(ref.segment != held.source for ref in held.refs)]
         if moved:
             self._read_from_segments(moved)
 
-    def _read_from_segments(self, stored: Iterable[Held]) -> None:
-        for held in stored:
-            if self._filing is not None and held.ref is not None and self._filing.can_open(held.ref):
-                held.batch = self._filing.open(held.ref, held.batch.ordered)
-                held.source = held.ref.segment
+    def _read_from_segments(self, batches: Iterable[Held]) -> None:
+        for held in batches:
+            ref = held.whole_ref
+            if self._filing is not None and ref is not None and self._filing.can_open(ref):
+                held.batch, held.source = self._filing.open(ref, held.batch.ordered), ref.segment
         self._changed()
 
     def _changed(self) -> None:
