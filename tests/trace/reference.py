@@ -1,16 +1,17 @@
 """An arrangement the slow way: every question is answered by looking at every entry.
 
 A batch is read back as plain entries, so what is compared is what the fast structures *mean*, never how they
-lie in memory. Also here: how Spark orders values, and batches made from hashes chosen by hand (so that keys
-collide in the half of the hash that sorts a batch).
+lie in memory. :class:`ReferenceBatch` is one batch as a dictionary, with the operations that batches have.
+Also here: how Spark orders values, and batches made from hashes chosen by hand (so that keys collide in the
+half of the hash that sorts a batch).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -61,15 +62,106 @@ def totals(batches: Iterable[Batch]) -> dict[Identity, Total]:
 
 def is_sorted_and_consolidated(batch: Batch) -> bool:
     """What every batch promises: sorted by word, no identity twice, no entry that is all zero."""
-    identities = [
-        (int(batch.order[i]), int(batch.key_lo[i]), None if batch.row_lo is None else int(batch.row_lo[i]))
-        for i in range(len(batch))
-    ]
+    identities = [_update(batch, i) for i in range(len(batch))]
     alive = batch.weights != 0
     for column in batch.sums.values():
         alive = alive | (column != 0)
     in_order = bool((batch.order[1:] >= batch.order[:-1]).all())
     return in_order and len(set(identities)) == len(identities) and bool(alive.all())
+
+
+Pair = tuple[int, int]
+"""The word and the lane of a key; or the step and the iteration of a time."""
+
+
+class Update(NamedTuple):
+    """What tells one row of a batch from another."""
+
+    word: int
+    lane: int
+    row: int | None
+    time: int | None
+
+    @property
+    def key(self) -> Pair:
+        """Where rows have values, the low half of the word belongs to the value."""
+        return (self.word if self.row is None else self.word >> 32 << 32, self.lane)
+
+
+def _update(batch: Batch, i: int) -> Update:
+    return Update(
+        int(batch.order[i]),
+        int(batch.key_lo[i]),
+        None if batch.row_lo is None else int(batch.row_lo[i]),
+        None if batch.times is None else int(batch.times[i]),
+    )
+
+
+@dataclass(frozen=True)
+class ReferenceBatch:
+    """A batch as a dictionary. Nothing in it depends on how rows are sorted or stored."""
+
+    totals: dict[Update, Total]
+
+    @staticmethod
+    def of(batch: Batch) -> ReferenceBatch:
+        """What a batch means, row by row."""
+        batch = batch.whole()
+        columns = [column.to_pylist() for column in batch.values]
+        result: dict[Update, Total] = {}
+        for i in range(len(batch)):
+            sums = tuple(sorted((name, int(c[i])) for name, c in batch.sums.items() if c[i]))
+            values = tuple(canonical(column[i]) for column in columns)
+            _add(result, _update(batch, i), Total(int(batch.weights[i]), sums, values))
+        return ReferenceBatch(result)
+
+    def plus(self, other: ReferenceBatch) -> ReferenceBatch:
+        """The sum of both."""
+        result = dict(self.totals)
+        for update, total in other.totals.items():
+            _add(result, update, total)
+        return ReferenceBatch(result)
+
+    def all_keys(self) -> list[Pair]:
+        """All keys, in order."""
+        return sorted({update.key for update in self.totals})
+
+    def where(self, stays: Callable[[Update, Total], bool]) -> ReferenceBatch:
+        """The rows of which that is true."""
+        return ReferenceBatch(
+            {update: total for update, total in self.totals.items() if stays(update, total)}
+        )
+
+    def between(self, low: int, high: int) -> ReferenceBatch:
+        """The rows of keys within two bounds, of which the bits count that keys have."""
+        return self.where(
+            lambda update, _: (low if update.row is None else low >> 32 << 32) <= update.key[0] <= high
+        )
+
+    def advanced(self, frontier: Sequence[Pair]) -> ReferenceBatch:
+        """With every time replaced by the meet, over the frontier, of its joins with the frontier's times."""
+        result: dict[Update, Total] = {}
+        for update, total in self.totals.items():
+            assert update.time is not None
+            step, iteration = update.time >> 24, update.time % (1 << 24)
+            joins = [(max(step, s), max(iteration, i)) for s, i in frontier]
+            time = min(s for s, _ in joins) << 24 | min(i for _, i in joins)
+            _add(result, update._replace(time=time), total)
+        return ReferenceBatch(result)
+
+
+def _add(totals: dict[Update, Total], update: Update, total: Total) -> None:
+    """Adds a row; one that adds up to nothing is gone."""
+    before = totals.pop(update, None)
+    if before is not None:
+        assert before.values == total.values
+        sums = dict(before.sums)
+        for name, number in total.sums:
+            sums[name] = sums.get(name, 0) + number
+        parts = tuple(sorted((name, number) for name, number in sums.items() if number))
+        total = Total(before.weight + total.weight, parts, total.values)
+    if total.weight or total.sums:
+        totals[update] = total
 
 
 def rows_of(batches: Iterable[Batch], hi: int, lo: int) -> dict[Identity, int]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.trace import build_batch
 from penstock.trace.batch import HIGH
-from penstock.trace.scan import LAST, PIECE, scan, truncate_above, truncate_below
+from penstock.trace.scan import LAST, PIECE, scan, truncate, truncate_below
 from tests.trace.reference import totals
 from tests.trace.samples import HIGHS, LOWS, Entry, batch_of, entries
 
@@ -40,13 +40,17 @@ def test_a_scan_gives_the_rows_of_the_range_in_whole_words_or_keys(
 @identities
 @given(rows=entries, word=words)
 @settings(deadline=None, max_examples=40)
-def test_truncation_keeps_what_is_on_one_side_of_the_bound(
+def test_truncation_keeps_the_keys_on_one_side_of_the_bound(
     rows: list[Entry], word: int, by_row: bool
 ) -> None:
     batch = batch_of(rows, by_row=by_row)
     whole = totals([batch])
-    assert totals([truncate_below(batch, word)]) == {k: v for k, v in whole.items() if k[0] >= word}
-    assert totals([truncate_above(batch, word)]) == {k: v for k, v in whole.items() if k[0] <= word}
+    bits = 32 if by_row else 0
+    below = {name: total for name, total in whole.items() if name[0] >> bits < word >> bits}
+    above = {name: total for name, total in whole.items() if name[0] >> bits > word >> bits}
+    for kept, dropped in ((truncate_below(batch, word), below), (truncate(batch, word), above)):
+        assert totals([kept]) == {name: total for name, total in whole.items() if name not in dropped}
+        assert len(kept) == 0 or np.shares_memory(kept.order, batch.order)
 
 
 def test_slices_are_as_large_as_asked_for_and_share_memory() -> None:

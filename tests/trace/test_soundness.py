@@ -15,17 +15,28 @@ def words(*numbers: int) -> np.ndarray:
     return np.array(numbers, np.uint64)
 
 
-def rows(order, key, weights, row=None, sums=None) -> pa.RecordBatch:  # type: ignore[no-untyped-def]
+def rows(order, key, weights, row=None, sums=None, times=None):  # type: ignore[no-untyped-def]
     total = {name: np.array(values, np.int64) for name, values in (sums or {}).items()}
     lane = None if row is None else words(*row)
-    return Batch(words(*order), words(*key), lane, np.array(weights, np.int64), (), total).to_arrow()
+    time = None if times is None else words(*times)
+    batch = Batch(words(*order), words(*key), lane, np.array(weights, np.int64), (), total, times=time)
+    return batch.to_arrow()
 
 
 def test_a_batch_is_sound() -> None:
     assert unsound(rows([1, 2, 2, 9], [1, 1, 2, 1], [1, -1, 3, 1])) == ""
     assert unsound(rows([2, 2], [1, 1], [1, 1], row=[7, 5])) == ""
     assert unsound(rows([1, 2], [1, 1], [0, 1], sums={"a": [5, 0]})) == ""
+    assert unsound(rows([2, 2], [1, 1], [1, -1], times=[7, 5])) == ""
     assert unsound(rows([], [], [])) == ""
+
+
+def test_a_sequence_with_times_is_stored_with_them() -> None:
+    values = (pa.array([1, 2, 3]),)
+    batch = Batch(words(4, 5, 6), words(9, 9, 9), None, np.ones(3, np.int64), values, times=words(1, 1, 2))
+    assert batch.to_arrow().schema.names == ["order", "key_lo", "time", "weight", "v0"]
+    again = Batch.from_arrow(batch.to_arrow())
+    assert again.times is not None and again.times.tolist() == [1, 1, 2]
 
 
 def test_a_sequence_is_sound_by_its_form() -> None:
@@ -41,6 +52,7 @@ def test_a_sequence_is_sound_by_its_form() -> None:
         (rows([1, 3, 3], [1, 4, 4], [1, 1, 1]), "row 2 has the identity of another row"),
         (rows([3, 3, 3], [4, 5, 4], [1, 1, 1]), "row 2 has the identity of another row"),
         (rows([3, 3], [4, 4], [1, 1], row=[6, 6]), "row 1 has the identity of another row"),
+        (rows([3, 3], [4, 4], [1, 1], times=[6, 6]), "row 1 has the identity of another row"),
         (rows([1, 2], [1, 1], [1, 0]), "weight and sums of row 1 are all zero"),
         (rows([1, 2], [1, 1], [0, 1], sums={"a": [0, 3]}), "weight and sums of row 0 are all zero"),
         (pa.record_batch({"order": pa.array([1], pa.uint64())}), "it has no weights"),

@@ -63,17 +63,17 @@ class Backing:
         self.need_words(low, low)
         self.need_words(high, high)
 
-    def need_rows(self, rows: Indices) -> None:
-        """Asks for whole rows."""
-        resident = self.columns.is_resident(SEARCHED), self.columns.is_resident(OTHERS)
-        if all(resident):
+    def need_rows(self, rows: Indices, *, only_words: bool = False) -> None:
+        """Asks for whole rows, or only for their words."""
+        parts = (SEARCHED,) if only_words else (SEARCHED, OTHERS)
+        if all(map(self.columns.is_resident, parts)):
             return
         index = self.columns.index
         wanted = np.zeros(index.blocks, np.bool_)
         wanted[(rows + self.start) // index.block_rows] = True
         blocks = np.flatnonzero(wanted)
-        self.columns.need(SEARCHED, blocks)
-        self.columns.need(OTHERS, blocks)
+        for part in parts:
+            self.columns.need(part, blocks)
 
     def need_range(self, start: int, stop: int) -> None:
         """Asks for all rows from ``start`` up to ``stop``."""

@@ -1,4 +1,4 @@
-"""An immutable batch of an indexed Z-set, sorted by one 64-bit word.
+"""An immutable batch of a Z-set, indexed or not (:mod:`.kind`), sorted by one 64-bit word.
 
 **The order word.** A row's position in a batch is determined by one ``uint64``: its high half is the high
 half of the key's hash, its low half distinguishes rows of one key. With one word, sorting, merging and
@@ -15,7 +15,8 @@ What the low half is depends on how the batch will be read:
   key (``min`` reads a prefix, not the group).
 
 **Identity** of a row is (order word, ``key_lo``, ``row_lo``): the word and 64 bits each of the key lane and
-the row lane. Equal identity means equal row; the values are never compared.
+the row lane. Equal identity means equal row; the values are never compared. Inside a loop the time is part of
+it (:mod:`.times`): rows that differ only in time are different updates.
 
 **Weights** are the Z-set's, and ``sums`` are further additive columns: a group's partial sums are just a
 weight with more components. Merging adds component-wise; a row whose components are all zero is dropped.
@@ -35,6 +36,7 @@ from numpy.typing import NDArray
 from penstock.trace.backing import Backing
 from penstock.trace.consolidate import consolidate
 from penstock.trace.directory import NO_DIRECTORY, Directory, directory_of
+from penstock.trace.kind import Kind
 from penstock.trace.order import Ordered
 from penstock.trace.ties import break_ties
 from penstock.zset import Hashes, concat, fitted, gather, numbers
@@ -49,6 +51,8 @@ LOW = np.uint64(0x00000000FFFFFFFF)
 
 _ORDER, _KEY, _ROW, _WEIGHT, _SUM, _VALUE = "order", "key_lo", "row_lo", "weight", "sum:", "v"
 _FIRST, _LANE = b"first", b"lane"
+TIME = "time"
+"""The column name under which times are stored."""
 WORDS = (_ORDER, _KEY, _ROW)
 """The column names under which a batch's words are stored."""
 SEQUENCE = (_FIRST, _LANE)
@@ -69,10 +73,10 @@ def key_range(key: Hashes) -> tuple[Words, Words]:
 class Batch:
     """Rows sorted by ``order``, consolidated: no two rows have the same identity.
 
-    ``row_lo`` is None where the key alone identifies the row. ``values`` may be empty (a group's sums need no
-    values: a reader of a group already knows its key). ``ordered`` says in which direction the rows of one
-    key are sorted by the value in ``values[0]``, if they are. Values too large for their type are wide
-    (:mod:`penstock.zset.width`), in memory and on disk.
+    ``row_lo`` is None where a key has no values: the key alone, or key and time, identify the row. ``values``
+    may be empty (a group's sums need no values: a reader of a group already knows its key). ``ordered`` says
+    in which direction the rows of one key are sorted by the value in ``values[0]``, if they are. Values too
+    large for their type are wide (:mod:`penstock.zset.width`), in memory and on disk.
     """
 
     order: Words
@@ -87,9 +91,16 @@ class Batch:
     """Cached results computed from the rows; a batch never changes."""
     backing: Backing | None = field(default=None, repr=False, compare=False)
     """Set if the rows are on file: then they must be asked for before they are read."""
+    times: Words | None = None
+    """The time of each row (:mod:`.times`), inside a loop; None outside."""
 
     def __len__(self) -> int:
         return len(self.order)
+
+    @property
+    def kind(self) -> Kind:
+        """Which of the four kinds of batches this is: its columns say so."""
+        return Kind.of(has_values=self.row_lo is not None, has_times=self.times is not None)
 
     @property
     def nbytes(self) -> int:
@@ -97,8 +108,7 @@ class Batch:
         if self.backing is not None:
             return self.backing.bytes_of(len(self))
         words = [self.order, self.key_lo, self.weights, *self.sums.values()]
-        if self.row_lo is not None:
-            words.append(self.row_lo)
+        words += [lane for lane in (self.row_lo, self.times) if lane is not None]
         return sum(column.nbytes for column in (*words, self.directory.starts, *self.values))
 
     def slice(self, start: int, stop: int) -> Batch:
@@ -113,6 +123,21 @@ class Batch:
             self.ordered,
             self.directory.from_row(start),
             backing=None if self.backing is None else self.backing.from_row(start),
+            times=None if self.times is None else self.times[start:stop],
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> Batch:
+        """These rows, in ascending order, in memory of their own. They must have been asked for."""
+        chosen = numbers(rows)
+        return Batch(
+            self.order[rows],
+            self.key_lo[rows],
+            None if self.row_lo is None else self.row_lo[rows],
+            self.weights[rows],
+            tuple(gather(column, chosen) for column in self.values),
+            {name: total[rows] for name, total in self.sums.items()},
+            self.ordered,
+            times=None if self.times is None else self.times[rows],
         )
 
     def need_words(self, low: Words, high: Words) -> None:
@@ -120,10 +145,10 @@ class Batch:
         if self.backing is not None and len(low):
             self.backing.need_words(low, high)
 
-    def need_rows(self, rows: NDArray[np.int64]) -> None:
-        """To be called before these rows are read."""
+    def need_rows(self, rows: NDArray[np.int64], *, only_words: bool = False) -> None:
+        """To be called before these rows are read, or only their words."""
         if self.backing is not None and len(rows):
-            self.backing.need_rows(rows)
+            self.backing.need_rows(rows, only_words=only_words)
 
     def whole(self) -> Batch:
         """The batch itself, all of whose rows may be read."""
@@ -135,7 +160,9 @@ class Batch:
     def is_sequence(self) -> bool:
         """Whether words are consecutive numbers and all weights one, as in append-only tables and views."""
         size = len(self)
-        if size == 0 or self.row_lo is not None or self.sums or self.order[-1] - self.order[0] != size - 1:
+        if size == 0 or self.kind is not Kind.ZSET or self.sums:
+            return False
+        if self.order[-1] - self.order[0] != size - 1:
             return False
         return bool(
             np.all(self.weights == 1)
@@ -160,6 +187,9 @@ class Batch:
         if self.row_lo is not None:
             names.append(_ROW)
             arrays.append(pa.array(self.row_lo))
+        if self.times is not None:
+            names.append(TIME)
+            arrays.append(pa.array(self.times))
         names.append(_WEIGHT)
         arrays.append(pa.array(self.weights))
         for name, total in self.sums.items():
@@ -184,7 +214,7 @@ class Batch:
         weights: Weights = np.empty(0, np.int64)
         values: list[pa.Array] = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if name in (_ORDER, _KEY, _ROW):
+            if name in (*WORDS, TIME):
                 words[name] = column.to_numpy()
             elif name == _WEIGHT:
                 weights = column.to_numpy()
@@ -192,7 +222,8 @@ class Batch:
                 sums[name.removeprefix(_SUM)] = column.to_numpy()
             else:
                 values.append(fitted(column))
-        return Batch(words[_ORDER], words[_KEY], words.get(_ROW), weights, tuple(values), sums, ordered)
+        lanes = words[_ORDER], words[_KEY], words.get(_ROW)
+        return Batch(*lanes, weights, tuple(values), sums, ordered, times=words.get(TIME))
 
 
 def build_batch(
@@ -206,6 +237,7 @@ def build_batch(
     ordered: Ordered = None,
     runs: Sequence[int] = (),
     within: Words | None = None,
+    times: Words | None = None,
 ) -> Batch:
     """Sorts and consolidates rows into a batch.
 
@@ -216,12 +248,14 @@ def build_batch(
     """
     sums = sums or {}
     if len(order) == 0:
-        return Batch(order, key_lo, row_lo, weights, tuple(values), sums, ordered)
+        return Batch(order, key_lo, row_lo, weights, tuple(values), sums, ordered, times=times)
     perm = order.argsort(kind="stable" if runs else None)
-    rows = consolidate(perm, order, key_lo, row_lo, weights, sums)
+    rows = None
+    if times is None:  # with times, most rows share their word with another
+        rows = consolidate(perm, order, key_lo, row_lo, weights, sums)
     if rows is None:
-        break_ties(perm, order, key_lo, row_lo, values, ordered, runs, within)
-        rows = consolidate(perm, order, key_lo, row_lo, weights, sums, grouped=True)
+        break_ties(perm, order, key_lo, row_lo, values, ordered, runs, within, times)
+        rows = consolidate(perm, order, key_lo, row_lo, weights, sums, times, grouped=True)
         assert rows is not None
     indices = numbers(rows.first)
     taken = tuple(gather(column, indices) for column in values)
@@ -234,14 +268,16 @@ def build_batch(
         rows.sums,
         ordered,
         directory=directory_of(rows.order),
+        times=None if times is None else times[rows.first],
     )
 
 
 def merge_batches(batches: Sequence[Batch]) -> Batch:
     """One batch with the sum of all. Batches of disjoint ranges are just concatenated."""
-    if len(batches) == 1:
-        return batches[0].whole()
-    batches = sorted((b.whole() for b in batches if len(b)), key=lambda batch: batch.order[0]) or batches[:1]
+    filled = [batch.whole() for batch in batches if len(batch)]
+    if len(filled) <= 1:
+        return filled[0] if filled else batches[0]
+    batches = sorted(filled, key=lambda batch: batch.order[0])
     whole = _concatenated(batches)
     if all(a.order[-1] < b.order[0] for a, b in pairwise(batches)):
         return whole
@@ -264,12 +300,15 @@ def _built(rows: Batch, runs: Sequence[int] = ()) -> Batch:
         rows.sums,
         ordered=rows.ordered,
         runs=runs,
+        times=rows.times,
     )
 
 
 def _concatenated(batches: Sequence[Batch]) -> Batch:
     """The rows of all batches, concatenated: not itself a valid batch unless they are disjoint."""
     first = batches[0]
+    kind = first.row_lo is None, first.times is None
+    assert all((b.row_lo is None, b.times is None) == kind for b in batches), "batches of different kinds"
     return Batch(
         np.concatenate([batch.order for batch in batches]),
         np.concatenate([batch.key_lo for batch in batches]),
@@ -283,7 +322,12 @@ def _concatenated(batches: Sequence[Batch]) -> Batch:
             for name in _union_of_names(batch.sums for batch in batches)
         },
         first.ordered,
+        times=None if first.times is None else _times_of(batches),
     )
+
+
+def _times_of(batches: Sequence[Batch]) -> Words:
+    return np.concatenate([batch.times for batch in batches if batch.times is not None])
 
 
 def _union_of_names(groups: Iterable[Mapping[str, Weights]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Builders of batches: from sorted batches (a merge, in pieces), and from unsorted rows.
+"""The merge builder: one batch from sorted batches, in pieces. (:mod:`.tuple_builder` takes unsorted rows.)
 
 **Merging in pieces.** All inputs are cut at a common order word, so that what lies below the cut is a few
 thousand rows; those are merged, handed out, and forgotten. Rows of one word are never split, so the pieces,

@@ -45,6 +45,7 @@ def consolidate(
     row_lo: Words | None,
     weights: Int64s,
     sums: Mapping[str, Int64s],
+    times: Words | None = None,
     *,
     grouped: bool = False,
 ) -> Consolidated | None:
@@ -56,10 +57,8 @@ def consolidate(
     first, start, total = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     word, key = np.empty(size, np.uint64), np.empty(size, np.uint64)
     row = _NO_ROWS if row_lo is None else np.empty(size, np.uint64)
-    given = _NO_ROWS if row_lo is None else row_lo
-    left = _runs(
-        perm, order, key_lo, given, weights, bool(sums), grouped, first, start, word, key, row, total
-    )
+    identity = order, key_lo, _NO_ROWS if row_lo is None else row_lo, _NO_ROWS if times is None else times
+    left = _runs(perm, *identity, weights, bool(sums), grouped, first, start, word, key, row, total)
     if left == _STRANGERS:
         return None
     totals = {name: np.empty(left, np.int64) for name in sums}
@@ -97,6 +96,7 @@ def _kept(column: NDArray[_Item], left: int, alive: NDArray[np.bool_] | None) ->
         WORDS,
         WORDS,
         WORDS,
+        WORDS,
         INT64S,
         types.boolean,
         types.boolean,
@@ -113,6 +113,7 @@ def _runs(
     order: Words,
     key_lo: Words,
     row_lo: Words,
+    times: Words,
     weights: Int64s,
     keep_all: bool,
     grouped: bool,
@@ -126,14 +127,18 @@ def _runs(
     """Fills the last six arrays with the runs of equal rows; those of weight zero only if ``keep_all``.
 
     Returns how many there are, or -1 if rows with the same word are not all equal and not ``grouped``."""
-    size, rowed, left, i = len(perm), len(row_lo) > 0, 0, 0
+    size, rowed, timed, left, i = len(perm), len(row_lo) > 0, len(times) > 0, 0, 0
     while i < size:
         place = perm[i]
         added = weights[place]
         j = i + 1
         while j < size and order[perm[j]] == order[place]:
             other = perm[j]
-            if key_lo[other] != key_lo[place] or (rowed and row_lo[other] != row_lo[place]):
+            if (
+                key_lo[other] != key_lo[place]
+                or (rowed and row_lo[other] != row_lo[place])
+                or (timed and times[other] != times[place])
+            ):
                 if grouped:
                     break
                 return -1

@@ -37,6 +37,7 @@ def lookup_first(batches: Sequence[Batch], keys: Hashes) -> tuple[Indices, pa.Ar
 
     Returns the probes that have one and their values (None if no batch has any row).
     """
+    assert all(batch.times is None for batch in batches)
     batches = [batch for batch in batches if len(batch)]
     if not batches or len(keys) == 0:
         return np.empty(0, np.int64), None

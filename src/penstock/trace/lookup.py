@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.trace.batch import Batch, Words, key_range
 from penstock.trace.directory import NO_DIRECTORY, Directory
-from penstock.trace.search import add_found, fill_matches, find_ranges, find_rows, match_counts
+from penstock.trace.search import add_found, expand, fill_matches, find_ranges, find_rows, match_counts
 from penstock.zset import Hashes, group_rows
 
 __all__ = ["Matches", "bounds_of", "lookup_repeated", "lookup_rows", "lookup_sums"]
@@ -82,12 +82,16 @@ def lookup_sums(
     """The total weight and the total of every additive column of each key, where the key is the identity.
 
     The ``hi`` lane of ``keys`` is the whole order word. In batches whose rows have an identity besides their
-    key, ``rows`` gives the second lane of the row's hash, and the totals are those of single rows.
+    key, ``rows`` gives the second lane of the row's hash, and the totals are those of single rows. Where rows
+    have times, totals are over all times.
     """
     weights = np.zeros(len(keys), np.int64)
     sums: dict[str, Indices] = {}
     found = np.empty(len(keys), np.int64)
     for batch in batches:
+        if batch.times is not None:
+            _add_all_times(batch, keys, rows, weights, sums)
+            continue
         batch.need_words(keys.hi, keys.hi)
         second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
         where = _directory(batch, len(keys))
@@ -112,6 +116,22 @@ def lookup_sums(
                 sums[name] = np.zeros(len(keys), np.int64)
             add_found(found, column, sums[name])
     return weights, sums
+
+
+def _add_all_times(
+    batch: Batch, keys: Hashes, rows: Words | None, weights: Indices, sums: dict[str, Indices]
+) -> None:
+    """:func:`lookup_sums` in a batch that may have a row several times, at different times."""
+    start, stop = bounds_of(batch, keys.hi, keys.hi, to_read=True)
+    probe, row = expand(start, stop - start)
+    mine = batch.key_lo[row] == keys.lo[probe]
+    if rows is not None and batch.row_lo is not None:
+        mine &= batch.row_lo[row] == rows[probe]
+    probe, row = probe[mine], row[mine]
+    batch.need_rows(row)
+    np.add.at(weights, probe, batch.weights[row])
+    for name, column in batch.sums.items():
+        np.add.at(sums.setdefault(name, np.zeros(len(keys), np.int64)), probe, column[row])
 
 
 def _directory(batch: Batch, probes: int) -> Directory:

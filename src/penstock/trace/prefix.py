@@ -46,6 +46,7 @@ def lookup_prefix(batches: Sequence[Batch], keys: Hashes, count: int) -> Prefix:
     """At least the first ``count`` rows (by weight) of each key, or all if there are fewer.
 
     Batches are ordered by ``values[0]``, ties by the other values."""
+    assert all(batch.times is None for batch in batches)
     if not any(map(len, batches)) or len(keys) == 0 or count == 0:
         none = np.empty(0, np.int64)
         return Prefix(none, none, none, none, none)

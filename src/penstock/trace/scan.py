@@ -4,6 +4,9 @@ A slice never splits the rows of one order word, and with ``whole_keys`` never t
 compares a row only with rows of the same word (consolidation, ties) can work slice by slice, and its results
 can be concatenated. Slices share memory with the batch: a scan allocates nothing that depends on its size.
 
+Truncation gives the rows of all keys up to, or from, a bound: a slice too, and nothing is read for it but the
+words next to the bound.
+
 Everything that reads a batch in order does it here, through :func:`section`, except searches, which are in
 :mod:`.lookup`. Cost: one search per end of the range, and a few microseconds per slice.
 """
@@ -25,7 +28,7 @@ __all__ = [
     "position_of_word",
     "scan",
     "section",
-    "truncate_above",
+    "truncate",
     "truncate_below",
 ]
 
@@ -44,8 +47,8 @@ def section(batch: Batch, start: int, stop: int) -> Batch:
 
 
 def key_bits(batch: Batch) -> np.uint64:
-    """The bits of an order word that belong to the key: all of them where the key is the row's identity, and
-    otherwise the high half."""
+    """The bits of an order word that belong to the key: all of them where a key has no values, and otherwise
+    the high half."""
     return _WORD if batch.row_lo is None else HIGH
 
 
@@ -79,15 +82,15 @@ def scan(
         start += len(piece)
 
 
-def truncate_below(batch: Batch, word: int) -> Batch:
-    """The rows whose word is at least ``word``, as a slice."""
-    start, stop = _between(batch, word, LAST)
-    return section(batch, start, stop)
+def truncate(batch: Batch, bound: int) -> Batch:
+    """The batch without the keys above ``bound``, as a slice. Like all bounds on keys, it is an order word of
+    which the bits count that belong to the key: no key is split."""
+    return batch.slice(0, position_after(batch, bound | ~int(key_bits(batch)) & LAST))
 
 
-def truncate_above(batch: Batch, word: int) -> Batch:
-    """The rows whose word is at most ``word``, as a slice."""
-    return section(batch, 0, position_after(batch, word))
+def truncate_below(batch: Batch, bound: int) -> Batch:
+    """The batch without the keys below ``bound``, as a slice."""
+    return batch.slice(position_of_word(batch, bound & int(key_bits(batch))), len(batch))
 
 
 def _between(batch: Batch, low: int, high: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.trace.batch import SEQUENCE, WORDS
+from penstock.trace.batch import SEQUENCE, TIME, WORDS
 
 __all__ = ["unsound"]
 
@@ -32,8 +32,8 @@ def unsound(rows: pa.RecordBatch) -> str:
     if _WEIGHT not in names:
         return "it has no weights"
     components = [name for name in names if name == _WEIGHT or name.startswith(_SUM)]
-    if any(rows.column(name).null_count for name in names if name in (*WORDS, *components)):
-        return "a word, weight or sum is NULL"
+    if any(rows.column(name).null_count for name in names if name in (*WORDS, TIME, *components)):
+        return "a word, time, weight or sum is NULL"
     return _cancelled(rows, components) or (_disorder(rows) if _ORDER in names else "")
 
 
@@ -55,7 +55,7 @@ def _disorder(rows: pa.RecordBatch) -> str:
         falling = piece[1:] < piece[:-1]
         if falling.any():
             return f"the order word of row {max(0, start - 1) + 1 + int(falling.argmax())} is below the last"
-    lanes = [rows.column(name).to_numpy() for name in (_KEY, _ROW) if name in rows.schema.names]
+    lanes = [rows.column(name).to_numpy() for name in (_KEY, _ROW, TIME) if name in rows.schema.names]
     for start, stop in _pieces(order):
         row = _repeated(order[start:stop], [lane[start:stop] for lane in lanes])
         if row is not None:

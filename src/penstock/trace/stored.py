@@ -16,12 +16,12 @@ from penstock.storage import Backend, Bounds, Codec, Pool, SegmentDraft, bounds_
 from penstock.storage.block_index import Role
 from penstock.storage.resident import ResidentColumns
 from penstock.trace.backing import Backing
-from penstock.trace.batch import WORDS, Batch, Weights
+from penstock.trace.batch import TIME, WORDS, Batch, Weights
 from penstock.trace.builders import merge_runs
 from penstock.trace.directory import Directory
 from penstock.trace.order import Ordered
+from penstock.trace.rewrite import Rewrite, unchanged
 from penstock.trace.turns import Turns
-from penstock.zset import gather, numbers
 from penstock.zset.width import MOST_BYTES, narrow_type, wide_type
 
 __all__ = [
@@ -76,6 +76,7 @@ def stored_batch(columns: ResidentColumns, ordered: Ordered) -> Batch:
         ordered,
         Directory(_NO_STARTS, scale, index.first_words),
         backing=Backing(columns, 0),
+        times=by_name[TIME].to_numpy() if TIME in by_name else None,
     )
 
 
@@ -104,17 +105,19 @@ def merge_to_draft(
     meta: Mapping[str, object],
     codecs: Codecs,
     turns: Turns | None = None,
+    *,
+    rewrite: Rewrite = unchanged,
 ) -> SegmentDraft:
-    """Merges batches into a segment that is not published yet. A few pieces are in memory at a time, whatever
-    the size of the batches. May run in another thread, while they are read; between pieces it lets steps go
-    first."""
+    """Merges batches into a segment that is not published yet, of what ``rewrite`` makes of their sum. A few
+    pieces are in memory at a time, whatever the size of the batches. May run in another thread, while they
+    are read; between pieces it lets steps go first."""
     pool = Pool(_PRIVATE_BYTES)
     sums = list(dict.fromkeys(name for batch in batches for name in batch.sums))
     bounds = Bounds.together([bounds_of_batch(with_sums(batch, sums)) for batch in batches])
     schema = _stored_schema(with_sums(batches[0].slice(0, 0), sums).to_columns().schema, bounds)
     draft = SegmentDraft(backend, BLOCKS, meta, schema, bounds, codecs)
     try:
-        for piece in merge_runs([_private(batch, pool) for batch in batches]):
+        for piece in map(rewrite, merge_runs([_private(batch, pool) for batch in batches])):
             rows = with_sums(_copied(piece) if piece.backing is not None else piece, sums).to_columns()
             draft.add(rows.cast(schema))
             pool.trim()
@@ -155,13 +158,4 @@ def _private(batch: Batch, pool: Pool) -> Batch:
 
 def _copied(batch: Batch) -> Batch:
     """The rows in memory of their own, which stays as it is when blocks are dropped."""
-    every = numbers(np.arange(len(batch)))
-    return Batch(
-        batch.order.copy(),
-        batch.key_lo.copy(),
-        None if batch.row_lo is None else batch.row_lo.copy(),
-        batch.weights.copy(),
-        tuple(gather(column, every) for column in batch.values),
-        {name: total.copy() for name, total in batch.sums.items()},
-        batch.ordered,
-    )
+    return batch.take(np.arange(len(batch)))

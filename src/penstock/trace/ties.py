@@ -32,11 +32,14 @@ def tie_order(
     by: Sequence[Numbers],
     row_lo: Words,
     others: Callable[[Indices], Sequence[pa.Array]],
+    times: Words | None = None,
 ) -> Indices:
     """The order of rows by the first of ``by``, then the second and so on, then by their other values; equal
-    rows (those with the same ``row_lo``) adjacent. ``others`` returns the other values of some rows. Numbers
-    are nonnegative. Works best if the rows consist of a few sorted runs."""
-    perm = order_of((*by, row_lo))
+    rows (those with the same ``row_lo``) adjacent, and by time if there are ``times``. ``others`` returns the
+    other values of some rows. Numbers are nonnegative. Works best if the rows consist of a few sorted runs.
+    """
+    last = (row_lo,) if times is None else (row_lo, times)
+    perm = order_of((*by, *last))
     tied = same_as_before(by, perm)
     if not np.any(tied & (row_lo[perm[1:]] != row_lo[perm[:-1]])):
         return perm
@@ -46,7 +49,7 @@ def tie_order(
     rank = np.zeros(len(perm), np.int64)
     if columns:
         rank[rows] = dense_rank(sort_key([(c, _PLAIN) for c in columns], len(rows)), descending=False)
-    return order_of((*by, rank, row_lo))
+    return order_of((*by, rank, *last))
 
 
 def break_ties(
@@ -58,6 +61,7 @@ def break_ties(
     ordered: Ordered,
     runs: Sequence[int],
     within: Words | None = None,
+    times: Words | None = None,
 ) -> None:
     """Sorts the rows that share their word, in place: by value if ordered (then by the other values),
     otherwise by the words ``within`` if there are any, with equal rows adjacent. ``perm`` sorts the rows by
@@ -73,9 +77,10 @@ def break_ties(
             [word[rows], *exact, key_lo[candidates]],
             row_lo[candidates],
             lambda some: [gather(column, numbers(candidates[some])) for column in values[1:]],
+            None if times is None else times[candidates],
         )
     else:
-        lanes = [lane for lane in (within, key_lo, row_lo) if lane is not None]
+        lanes = [lane for lane in (within, key_lo, row_lo, times) if lane is not None]
         inner = order_of([word[rows], *(lane[candidates] for lane in lanes)])
     perm[rows] = candidates[inner]
 
