@@ -15,7 +15,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
-from bench import commits, growth, latency, memory, merging, nexmark, scale, spill, startup, throughput, tpch
+from bench import (
+    commits,
+    growth,
+    latency,
+    memory,
+    merging,
+    nexmark,
+    scale,
+    spill,
+    startup,
+    storage,
+    throughput,
+    tpch,
+)
 from bench.machine import commit, load_average, machine, versions
 from bench.pages import Report, read_reports, tables, write_pages, write_report
 from bench.report import Result
@@ -27,6 +40,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "growth": growth,
     "scale": scale,
     "memory": memory,
+    "storage": storage,
     "spill": spill,
     "merging": merging,
     "commits": commits,

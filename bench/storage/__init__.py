@@ -1,0 +1,70 @@
+"""How quick is a batch on file, beside one in memory and beside RocksDB and LMDB with the same rows?
+
+Ten million rows, each with a key, two numbers and a text. Every store is asked the same: one key, 10,000
+random keys at once, all rows in order, and to take in a tenth of new rows (ours merges two batches, the
+others write into what they have). Keys are the same 8 bytes everywhere; RocksDB and LMDB store the rest of
+the row as one packed value, as anybody would who used them under a table, and unpack it into columns with
+NumPy.
+
+*Cold* means that the file was dropped from the system's cache and nothing is in the pool.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench.report import Result
+from bench.sketch import Bar, Bars
+from bench.storage.ours import measure_ours
+from bench.storage.peers import measure_lmdb, measure_rocksdb
+from bench.storage.rows import Figures, Rows
+
+__all__ = ["MINUTES", "add_arguments", "results", "run"]
+
+MINUTES = 8.0
+ROWS = 10_000_000
+GOAL_MAPPED = 1.3
+GOAL_ROCKSDB = 5.0
+NOTES = (
+    "lookup: keys to columns of all their values; the median of repeated lookups of other keys each time",
+    "in blocks: mapped and plain, as state is by default while it is in use; small: compressed, as state is "
+    "when it is large and not used; direct: read past the system's cache into the pool",
+    "merge: a tenth of new rows merged into the ten million, rows written a second",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command line."""
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"rows of every store (default {ROWS:,})")
+
+
+def run(arguments: argparse.Namespace) -> list[Result]:
+    """All stores, one after the other, with the same rows."""
+    rows = Rows.random(arguments.rows)
+    found: dict[str, Figures] = {}
+    with tempfile.TemporaryDirectory(prefix="penstock-storage-") as name:
+        folder = Path(name)
+        for store, figures in measure_ours(rows, folder):
+            found[store] = figures
+            print(f"  {store}: {figures.lookup_many_ms:.1f} ms for 10,000 keys", flush=True)
+        for store, measure in (("RocksDB", measure_rocksdb), ("LMDB", measure_lmdb)):
+            found[store] = measure(rows, folder / store)
+            print(f"  {store}: {found[store].lookup_many_ms:.1f} ms for 10,000 keys", flush=True)
+    return results(found)
+
+
+def results(found: Mapping[str, Figures]) -> list[Result]:
+    """Warm blocks beside memory, and lookups beside RocksDB."""
+    rows = [{"store": store, **figures.row()} for store, figures in found.items()]
+    what = "10 million rows: lookups, scans, merges and size"
+    mapped = found["blocks, warm"].lookup_many_ms / found["in memory"].lookup_many_ms
+    peer = found["RocksDB"].lookup_many_ms / found["blocks, warm"].lookup_many_ms
+    bars = [Bar(store, figures.lookup_many_ms) for store, figures in found.items()]
+    picture = Bars("Lookup of 10,000 random keys among 10 million", "ms", bars, log=True)
+    return [
+        Result("storage-warm", what, mapped, GOAL_MAPPED, "x in memory", rows, notes=NOTES, sketch=picture),
+        Result("storage-rocksdb", what, peer, GOAL_ROCKSDB, "x as fast as RocksDB", rows, at_least=True),
+    ]
