@@ -193,8 +193,9 @@ def test_drafts_of_dead_processes_of_this_machine_are_swept_at_once(tmp_path: Pa
     backend = LocalBackend(tmp_path)
     draft = backend.draft()
     [mine] = (tmp_path / ".tmp").iterdir()
-    code = f"from penstock.storage import LocalBackend; import os; LocalBackend({str(tmp_path)!r}).draft()" + (
-        "; os.kill(os.getpid(), 9)"
+    code = (
+        f"from penstock.storage import LocalBackend; import os; d = LocalBackend({str(tmp_path)!r}).draft()"
+        + ("; os.kill(os.getpid(), 9)")
     )
     killed = subprocess.run([sys.executable, "-c", code], check=False)
     assert killed.returncode == -9

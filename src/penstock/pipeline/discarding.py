@@ -14,7 +14,7 @@ from penstock.pipeline.garbage import written_for
 from penstock.pipeline.stored_state import branch_of
 from penstock.storage import Backend, LocalBackend, Unreadable, Version, VersionStore
 
-__all__ = ["discard", "finish_restore"]
+__all__ = ["discard", "finish_restore", "remove_unused_logs"]
 
 _METRICS = re.compile(r"metrics/(\d{10})-[0-9a-f]{12}\.json")
 
@@ -28,6 +28,13 @@ def discard(backend: Backend, name: str, folder: str) -> None:
     if not backend.exists(target):
         backend.write_new(target, [backend.open(name)])
     backend.delete(name)
+
+
+def remove_unused_logs(backend: Backend, branch: int) -> None:
+    """Deletes the logs, without steps, that a restore started before it was killed and nothing came of it."""
+    for name in (*backend.list("input-"), *backend.list("acknowledged-")):
+        if (branch_of(name) or 0) > branch:
+            backend.delete(name)
 
 
 def finish_restore(backend: Backend, versions: VersionStore, newest: Version) -> None:

@@ -94,9 +94,10 @@ def restore(backend: Backend, number: int) -> Version:
     """Makes the state of version ``number`` the newest version, and returns that. Raises, and changes
     nothing, if the pipeline runs or the version cannot be opened."""
     with ExitStack() as locks:
-        name = plan_restore(backend, number).version.pipeline
+        plan = plan_restore(backend, number)
+        name = plan.version.pipeline
         try:
-            for log in _last_files(backend):
+            for log in _last_files(backend, plan.newest):
                 locks.callback(backend.appender(log).close)
         except InUse as error:
             raise in_use(name, backend.url) from error
@@ -145,10 +146,11 @@ def _start_logs(backend: Backend, version: Version, locks: ExitStack) -> None:
             started.append(version.step, [])
 
 
-def _last_files(backend: Backend) -> list[str]:
-    """The last file of each log, which its writer holds."""
-    last = {name.partition("/")[0]: name for name in backend.list() if LOG_FILE.fullmatch(name)}
-    return list(last.values())
+def _last_files(backend: Backend, newest: int) -> list[str]:
+    """The last file of each log, which its writer holds. A restore that was killed too early may have left
+    one of a branch that does not exist."""
+    names = [name for name in backend.list() if LOG_FILE.fullmatch(name) and (branch_of(name) or 0) <= newest]
+    return list({name.partition("/")[0]: name for name in names}.values())
 
 
 def _last_step(backend: Backend, version: Version, newest: Version | None) -> int:

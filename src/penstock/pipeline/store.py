@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import CorruptionError, InUse, PipelineError, StorageError
-from penstock.pipeline.discarding import finish_restore
+from penstock.pipeline.discarding import finish_restore, remove_unused_logs
 from penstock.pipeline.garbage import Garbage, written_for
 from penstock.pipeline.heartbeat import in_use
 from penstock.pipeline.retention import Retain
@@ -78,6 +78,7 @@ class PipelineStore(StoredState):
         if is_new:
             self._check_newest()
             finish_restore(self.backend, self._versions, self.version)
+            remove_unused_logs(self.backend, self.version.branch)
             if isinstance(self.backend, LocalBackend):
                 self.backend.remove_dead_drafts()
         self._check_nothing_lost(self._input, self._acknowledged)
