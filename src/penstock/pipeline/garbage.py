@@ -41,7 +41,7 @@ class Garbage:
         self._last: dict[str, int] = {}  # the last version that refers to a file
         self._known: set[int] = set()  # the versions whose references are in there
         self._unreadable: set[int] = set()
-        self._unlisted = 0  # versions since the folder was listed
+        self._until_listing = 0  # versions; what a crash left is found with the first one
 
     def collect(self, earlier: Sequence[int], newest: Version) -> None:
         """Deletes all that ``newest`` and the ``earlier`` versions (oldest first) do not refer to."""
@@ -53,9 +53,9 @@ class Garbage:
         for name in [name for name, last in self._last.items() if last < oldest]:
             if written_for(name) > unknown:
                 self._delete(name)
-        self._unlisted += 1
-        if self._unlisted * _LISTINGS > len(earlier):
-            self._unlisted = 0
+        self._until_listing -= 1
+        if self._until_listing < 0:
+            self._until_listing = len(earlier) // _LISTINGS
             self._versions.prune(oldest)
             for name in (*self._backend.list("segments/"), *self._backend.list("changes/")):
                 if name not in self._last and unknown < written_for(name) < newest.number:
