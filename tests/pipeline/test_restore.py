@@ -15,6 +15,7 @@ from penstock.pipeline.recovery import diagnose, give_up_steps
 from penstock.pipeline.restore import plan_restore, restore
 from penstock.pipeline.retention import Retain
 from penstock.pipeline.store import PipelineStore
+from penstock.pipeline.version_list import versions_in
 from penstock.storage import Backend, LocalBackend, MemoryBackend, Part, VersionStore, newest_version
 from tests.pipeline.faults import Crash
 from tests.pipeline.story import NAMES, PROGRAM, STEPS, check, live
@@ -222,6 +223,9 @@ def test_a_damaged_newest_version_is_a_reason_to_go_back(backend: Backend) -> No
     backend.write_new(name, [b"garbage"])
     with pytest.raises(CorruptionError, match=name):
         opened(backend)
+    found = versions_in(backend)
+    assert [info.number for info in found] == list(steps) and name in found[-1].problem
+    assert [info.is_openable for info in found] == [True] * (len(steps) - 1) + [False]
     plan = plan_restore(backend, version_of(steps, 1))
     assert name in plan.problem and plan.lost_versions == tuple(n for n in steps if n > plan.version.number)
     assert plan.last_step == STEPS

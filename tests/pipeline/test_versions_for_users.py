@@ -72,6 +72,10 @@ def test_versions_are_kept_listed_read_and_restored(folder: Path, spark: SparkSe
         assert run.verify() and total(run) == 1000110
     assert {made[1], made[2]} <= {version.number for version in again.versions()}
     assert penstock("check", str(folder)).count("is sound") == 1
+    (folder / "manifest" / f"{again.versions()[-1].number:010d}.json").write_bytes(b"garbage")
+    assert "cannot be opened: manifest/" in penstock("versions", str(folder))
+    penstock("restore", str(folder), "--version", str(made[1]), "--yes")
+    assert "the state after step 1" in penstock("status", str(folder)) and penstock("versions", str(folder))
     assert "input log" in penstock("status", str(folder))
 
 

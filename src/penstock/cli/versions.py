@@ -13,8 +13,7 @@ from rich.table import Table
 
 from penstock.cli.console import ago_text, counted, out, shown_path, size_text
 from penstock.cli.options import StorageArgument
-from penstock.cli.state import version_in
-from penstock.errors import PipelineError
+from penstock.errors import CorruptionError, PipelineError
 
 if TYPE_CHECKING:
     from penstock.pipeline.restore import RestorePlan
@@ -37,10 +36,16 @@ def versions(
     Read-only, needs no Spark, and works while the pipeline runs.
     """
     from penstock.pipeline.version_list import versions_in
-    from penstock.storage import open_backend
+    from penstock.storage import VersionStore, open_backend
 
-    newest = version_in(storage)
-    found = versions_in(open_backend(str(storage.absolute())))
+    backend = open_backend(str(storage.absolute()))
+    found = versions_in(backend)
+    if not found:
+        raise PipelineError(f"{storage} holds no pipeline: there is no manifest in it")
+    readable = [info.number for info in found if info.step >= 0]
+    if not readable:
+        raise CorruptionError(f"no version in {storage} can be read: {found[-1].problem}")
+    newest = VersionStore(backend).load(readable[-1])
     if as_json:
         value = {
             "pipeline": newest.pipeline,
@@ -56,7 +61,7 @@ def versions(
         mark = f"[red]cannot be opened: {escape(info.problem)}[/]" if info.problem else ""
         table.add_row(
             str(info.number),
-            str(info.step),
+            str(info.step) if info.step >= 0 else "?",
             _made(info.made_at),
             str(info.workers),
             size_text(info.own_bytes),
@@ -111,7 +116,7 @@ def _show(plan: RestorePlan) -> None:
     made = _made(datetime.fromtimestamp(target.made_us / 1e6, UTC) if target.made_us else None)
     out.print(
         f"Pipeline {escape(target.pipeline)}: version {target.number} is the state after step {target.step}, "
-        f"made {made}.",
+        f"made: {made}.",
         soft_wrap=True,
     )
     if plan.problem:
@@ -131,7 +136,7 @@ def _as_json(info: VersionInfo) -> dict[str, Any]:
 
 def _made(at: datetime | None) -> str:
     if at is None:
-        return "at an unknown time"
+        return "unknown"
     ago = ago_text(max(0.0, (datetime.now(UTC) - at).total_seconds()))
     return f"{at.astimezone():%Y-%m-%d %H:%M:%S} ({ago} ago)"
 

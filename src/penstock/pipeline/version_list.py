@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from penstock.errors import PipelineError, StorageError
-from penstock.storage import Backend, Unreadable, Version, VersionStore
+from penstock.storage import Backend, EarlierVersion, Unreadable, Version, VersionStore
 
 __all__ = ["VersionInfo", "versions_in"]
 
@@ -26,6 +26,7 @@ class VersionInfo:
 
     number: int
     step: int
+    """The step whose state it is; -1 if the version cannot be read."""
     made_at: datetime | None
     """When it was made; None if that was not recorded."""
     workers: int
@@ -66,15 +67,21 @@ class _Listing:
         self._sizes: dict[str, int | None] = {}  # None: the file is missing
         self._count: Counter[str] = Counter()  # versions that refer to a file
         self._by: dict[str, int] = {}  # one of them
+        self._marks: dict[int, EarlierVersion] = {}
 
     def infos(self) -> tuple[VersionInfo, ...]:
-        newest = self._store.newest()
-        if newest is None:
+        numbers = self._store.numbers()
+        if not numbers:
             return ()
-        earlier = self._store.earlier(newest)
-        numbers = [found.number for found in earlier]
-        marks = {found.number: found for found in (*earlier, newest.mark)}
-        parts = [self._part(newest), *(self._part(v) for v in self._store.load_each(numbers))]
+        try:
+            newest = self._store.load(numbers[-1])
+        except StorageError:  # then it is not known which of the others can be opened
+            parts = [self._part(found) for found in self._store.load_each(numbers)]
+        else:
+            earlier = self._store.earlier(newest)
+            self._marks |= {found.number: found for found in earlier}
+            others = self._store.load_each([found.number for found in earlier])
+            parts = [self._part(newest), *map(self._part, others)]
         own: Counter[int] = Counter()
         for name, count in self._count.items():
             if count == 1:
@@ -82,12 +89,12 @@ class _Listing:
         return tuple(
             VersionInfo(
                 number,
-                marks[number].step,
-                _time(marks[number].made_us),
+                self._marks[number].step if number in self._marks else -1,
+                _time(self._marks[number].made_us) if number in self._marks else None,
                 workers,
                 own[number],
                 size - own[number],
-                number == newest.number,
+                number == numbers[-1],
                 problem,
             )
             for number, workers, size, problem in reversed(parts)
@@ -97,6 +104,7 @@ class _Listing:
         """Number, workers, size of all that the version refers to, and what is wrong with it."""
         if isinstance(version, Unreadable):
             return version.number, 0, 0, str(version.problem)
+        self._marks[version.number] = version.mark
         workers = 0 if version.layout is None else version.layout.workers
         try:
             names = self._store.segments(version)
