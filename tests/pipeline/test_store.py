@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.errors import InUse, PipelineError, StorageError
+from penstock.pipeline.opened_version import open_state
+from penstock.pipeline.retention import Retain
 from penstock.pipeline.store import PipelineStore
 from penstock.schedule.opening import Opening
 from penstock.storage import (
     BatchRef,
     ChangeBlock,
     ChangeSegment,
+    LocalBackend,
     MemoryBackend,
     VersionStore,
     read_log,
 )
+from penstock.storage.writer_id import writer_id
 from tests.pipeline.story import CONTENTS, NAMES, PROGRAM, STEPS, changes, check, coordinator, live
 from tests.schedule.inline import Resident, zset_of
 from tests.schedule.shop import program
@@ -133,6 +138,40 @@ def test_a_segment_lives_while_one_of_two_versions_names_it() -> None:
     assert commit("a", "b") == {*names.values(), unfinished}
     assert commit("b", changed="c") == {*names.values(), unfinished}  # the version before still needs a
     assert commit("b", changed="c") == {names["b"], names["c"], unfinished}
+
+
+def test_drafts_of_killed_processes_go_when_the_next_writer_comes_and_not_before(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    store = PipelineStore(backend, "p")
+    store.open_log()
+    commit_of(store)
+    store.close()
+    machine, _, own = writer_id().split("-")
+    (tmp_path / ".tmp" / f"draft.{machine}-{'0' * 12}-{own}.{'0' * 16}").write_bytes(b"before a restart")
+    running = backend.draft()
+    PipelineStore(LocalBackend(tmp_path), "p")
+    open_state(LocalBackend(tmp_path), "p", 1)
+    assert len(backend.unfinished()) == 2
+    store.open_log()
+    assert len(backend.unfinished()) == 1
+    store.close()
+    running.publish("segments/x")
+
+
+def test_more_versions_are_kept_until_another_run_says_otherwise() -> None:
+    backend = MemoryBackend()
+
+    def kept(retain: Retain | None) -> list[int]:
+        store = PipelineStore(backend, "p", retain)
+        for _ in range(6):
+            commit_of(store)
+        return [found.number for found in (*store.earlier, store.version)]
+
+    assert kept(None) == [5, 6]
+    assert kept(Retain(4)) == [9, 10, 11, 12]
+    assert kept(None) == [15, 16, 17, 18], "it is remembered"
+    assert kept(Retain(None, 3_600_000_000)) == list(range(15, 25))
+    assert kept(Retain(2, 0)) == [29, 30]
 
 
 def test_two_versions_can_be_opened() -> None:
