@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
     from penstock.pipeline.reports import Status, StepReport, Verification, VerifyReport
     from penstock.pipeline.run import Run
+    from penstock.pipeline.version_list import VersionInfo
 
 __all__ = [
     "CorruptionError",
@@ -53,6 +54,7 @@ __all__ = [
     "UnsupportedQuery",
     "Verification",
     "VerifyReport",
+    "VersionInfo",
     "VersionLate",
     "WorkerLost",
 ]
@@ -65,6 +67,7 @@ _HOMES = {
     "StepReport": "penstock.pipeline.reports",
     "Verification": "penstock.pipeline.reports",
     "VerifyReport": "penstock.pipeline.reports",
+    "VersionInfo": "penstock.pipeline.version_list",
 }
 
 

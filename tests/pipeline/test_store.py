@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.errors import InUse, PipelineError, StorageError
+from penstock.pipeline.opened_version import open_state
+from penstock.pipeline.retention import Retain
 from penstock.pipeline.store import PipelineStore
 from penstock.schedule.opening import Opening
 from penstock.storage import (
     BatchRef,
     ChangeBlock,
     ChangeSegment,
+    LocalBackend,
     MemoryBackend,
     VersionStore,
     read_log,
 )
+from penstock.storage.writer_id import writer_id
 from tests.pipeline.story import CONTENTS, NAMES, PROGRAM, STEPS, changes, check, coordinator, live
 from tests.schedule.inline import Resident, zset_of
 from tests.schedule.shop import program
@@ -28,7 +33,12 @@ def commit_of(store: PipelineStore, **fields: Any) -> None:
     store.publish(replace(store.next_version(), **fields))
     store.adopt()
     store.rotate_log()
-    store.clean(store.kept)
+    store.clean()
+
+
+def segment(version: int, digit: str) -> str:
+    """The name of a segment written for a version."""
+    return f"segments/{version:010d}-w0000-{digit * 12}.seg"
 
 
 def test_a_new_pipeline_has_a_seed_of_its_own_that_stays() -> None:
@@ -109,8 +119,8 @@ def test_the_log_keeps_what_the_last_two_versions_need() -> None:
 def test_a_segment_lives_while_one_of_two_versions_names_it() -> None:
     backend = MemoryBackend()
     store = PipelineStore(backend, "p")
-    names = {n: f"segments/{version:010d}-w0000-{n}.seg" for n, version in (("a", 1), ("b", 2), ("c", 3))}
-    orphan, unfinished = "segments/0000000001-w0001-o.seg", "segments/0000000009-w0001-u.seg"
+    names = {n: segment(version, n) for n, version in (("a", 1), ("b", 2), ("c", 3))}
+    orphan, unfinished = segment(1, "0"), segment(9, "1")
     for name in (*names.values(), orphan, unfinished):
         backend.write_new(name, [b"x"])
 
@@ -130,6 +140,40 @@ def test_a_segment_lives_while_one_of_two_versions_names_it() -> None:
     assert commit("b", changed="c") == {names["b"], names["c"], unfinished}
 
 
+def test_drafts_of_killed_processes_go_when_the_next_writer_comes_and_not_before(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    store = PipelineStore(backend, "p")
+    store.open_log()
+    commit_of(store)
+    store.close()
+    machine, _, own = writer_id().split("-")
+    (tmp_path / ".tmp" / f"draft.{machine}-{'0' * 12}-{own}.{'0' * 16}").write_bytes(b"before a restart")
+    running = backend.draft()
+    PipelineStore(LocalBackend(tmp_path), "p")
+    open_state(LocalBackend(tmp_path), "p", 1)
+    assert len(backend.unfinished()) == 2
+    store.open_log()
+    assert len(backend.unfinished()) == 1
+    store.close()
+    running.publish("segments/x")
+
+
+def test_more_versions_are_kept_until_another_run_says_otherwise() -> None:
+    backend = MemoryBackend()
+
+    def kept(retain: Retain | None) -> list[int]:
+        store = PipelineStore(backend, "p", retain)
+        for _ in range(6):
+            commit_of(store)
+        return [found.number for found in (*store.earlier, store.version)]
+
+    assert kept(None) == [5, 6]
+    assert kept(Retain(4)) == [9, 10, 11, 12]
+    assert kept(None) == [15, 16, 17, 18], "it is remembered"
+    assert kept(Retain(None, 3_600_000_000)) == list(range(15, 25))
+    assert kept(Retain(2, 0)) == [29, 30]
+
+
 def test_two_versions_can_be_opened() -> None:
     backend = MemoryBackend()
     driver = coordinator(backend, commit_interval_s=0.0, retained_steps=1)
@@ -137,8 +181,8 @@ def test_two_versions_can_be_opened() -> None:
     for until in range(1, STEPS + 1):
         live(driver, until)
         store = PipelineStore(backend, "story")
-        loaded = store.kept
-        assert len(loaded) <= 2 and loaded == driver.store.kept
+        assert len(store.earlier) <= 1 and store.earlier == driver.store.earlier
+        loaded = [*(store.load(found.number) for found in store.earlier), store.version]
         named = set().union(*map(store.segments, loaded))
         present = set(backend.list("segments/"))
         assert named <= present

@@ -10,7 +10,7 @@ import penstock.trace.spine as spines
 from penstock.pipeline.coordinator import Coordinator
 from penstock.schedule import memory, snapshot
 from penstock.schedule.memory import LEAST_BYTES, MemoryBudget, usual_budget
-from penstock.storage import MemoryBackend, Segment
+from penstock.storage import MemoryBackend, Segment, VersionStore
 from penstock.trace import Held, Spine
 from penstock.trace.stored import BLOCKS
 from tests.pipeline.story import STEPS, check, coordinator, live
@@ -83,8 +83,10 @@ def test_what_left_memory_and_is_in_no_version_is_forgotten_by_a_crash() -> None
     check(again, STEPS)
     again.commit()
     again.commit()
-    kept = {ref.segment for version in again.store.kept for ref in version.batches()}
-    kept |= {found.segment for found in again.store.changes()}
+    versions = VersionStore(backend)
+    kept: set[str] = set()
+    for number in (*(found.number for found in again.store.earlier), again.store.version.number):
+        kept |= set(versions.files(versions.load(number)))
     assert set(backend.list("segments/")) <= kept | segments_of_next(backend, again)
     again.close()
 

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.storage import BatchRef, ChangeBlock, ChangeSegment, PageRef, StoredLayout, Version, sorted_refs
+from penstock.storage import (
+    BatchRef,
+    ChangeBlock,
+    ChangeSegment,
+    EarlierVersion,
+    PageRef,
+    Retention,
+    StoredLayout,
+    Version,
+    sorted_refs,
+)
 from penstock.storage.delta import Slid, apply, delta
 from penstock.storage.version_json import (
     delta_from_json,
@@ -47,6 +57,9 @@ VERSIONS = st.builds(
     static_frozen=st.booleans(),
     catalog=st.none() | st.dictionaries(st.sampled_from("ab"), SMALL),
     layout=LAYOUT,
+    earlier=st.none() | st.lists(st.builds(EarlierVersion, SMALL, SMALL, SMALL), max_size=4).map(tuple),
+    retention=st.builds(Retention, st.integers(2, 4), SMALL),
+    branch=st.just(3),
 )
 
 
@@ -103,5 +116,6 @@ def test_what_did_not_change_is_not_in_the_delta() -> None:
 
 
 def test_a_delta_is_between_two_versions_of_one_pipeline() -> None:
-    with pytest.raises(ValueError, match="one pipeline"):
-        delta(Version(1, "p", 1, "00"), Version(2, "q", 1, "00"))
+    for other in (Version(2, "q", 1, "00"), Version(2, "p", 1, "00", branch=2)):
+        with pytest.raises(ValueError, match="one pipeline and branch"):
+            delta(Version(1, "p", 1, "00"), other)

@@ -16,11 +16,13 @@ from penstock.storage import (
     BatchRef,
     ChangeBlock,
     ChangeSegment,
+    EarlierVersion,
     LocalBackend,
     Log,
     Manifest,
     ManifestStore,
     MemoryBackend,
+    Retention,
     Segment,
     SegmentWriter,
     StoredLayout,
@@ -105,6 +107,40 @@ NEXT = replace(
 """It is stored as a delta."""
 
 
+RESTORED = replace(
+    NEXT,
+    number=9,
+    oldest=7,
+    changes=(),
+    earlier=(EarlierVersion(7, 12, 1_794_977_928_232_635), EarlierVersion(8, 13, 1_794_977_929_000_000)),
+    retention=Retention(3, 7_200_000_000),
+    branch=9,
+)
+"""What a restore makes of it: whole, with all that may be missing."""
+AFTER = replace(
+    RESTORED,
+    number=10,
+    oldest=8,
+    earlier=(*RESTORED.earlier[1:], EarlierVersion(9, 13, 1_794_977_930_000_000)),
+    retention=Retention(),
+)
+RESTORED_FILES = {
+    "manifest/0000000009.json": "manifest-2-restored.json",
+    "manifest/0000000010.json": "manifest-2-after-restore.json",
+}
+
+
+def restored_versions() -> dict[str, bytes]:
+    """The files of a restored version and of the next one."""
+    backend = MemoryBackend()
+    store = VersionStore(backend)
+    for version in (RESTORED, AFTER):
+        prepared = store.prepare(version)
+        store.publish(prepared)
+        store.adopt(prepared)
+    return {name: bytes(backend.open(name)) for name in backend.list()}
+
+
 def stored_versions() -> dict[str, bytes]:
     """The files of the two versions."""
     backend = MemoryBackend()
@@ -163,6 +199,15 @@ def test_manifest_format_2_and_pages_are_read_and_written_as_ever() -> None:
     assert stored_versions() == {name: bytes(backend.open(name)) for name in VERSION_FILES}
 
 
+def test_versions_of_a_restore_are_read_and_written_as_ever() -> None:
+    backend = MemoryBackend()
+    for name, golden in RESTORED_FILES.items():
+        backend.write_new(name, [(GOLDEN / golden).read_bytes()])
+    store = VersionStore(backend)
+    assert [store.load(9), store.load(10)] == [RESTORED, AFTER]
+    assert restored_versions() == {name: bytes(backend.open(name)) for name in RESTORED_FILES}
+
+
 @pytest.mark.parametrize("name", ["segment-1.seg", NAMED], ids=["without its name", "with its name"])
 def test_segment_format_1_is_read_as_ever(name: str) -> None:
     # What is written is not compared byte by byte: Arrow may lay out its metadata differently one day.
@@ -181,8 +226,9 @@ def write_missing() -> None:
         "log-1.log": log_bytes,
         NAMED: lambda: segment_bytes(NAMED),
     }
-    files = stored_versions()
-    makers |= {golden: lambda name=name: files[name] for name, golden in VERSION_FILES.items()}
+    files = stored_versions() | restored_versions()
+    goldens = VERSION_FILES | RESTORED_FILES
+    makers |= {golden: lambda name=name: files[name] for name, golden in goldens.items()}
     for name, make in makers.items():
         if not (GOLDEN / name).exists():
             (GOLDEN / name).write_bytes(make())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -174,14 +176,51 @@ def test_a_failed_write_leaves_no_temporary(tmp_path: Path, monkeypatch: pytest.
 
 def test_temporaries_of_killed_writers_are_invisible_and_swept_when_old(tmp_path: Path) -> None:
     LocalBackend(tmp_path).write_new("manifest/x", [b""])
-    fresh, old = tmp_path / ".tmp" / "fresh", tmp_path / ".tmp" / "old"
-    for file in (fresh, old):
+    names = ["x.0123456789abcdef", "y.0123456789abcdef", "notes.txt"]
+    fresh, old, foreign = (tmp_path / ".tmp" / name for name in names)
+    for file in (fresh, old, foreign):
         file.write_bytes(b"half")
-    os.utime(old, (time.time() - 2 * 86400,) * 2)
+    for file in (old, foreign):
+        os.utime(file, (time.time() - 2 * 86400,) * 2)
     backend = LocalBackend(tmp_path)
-    assert backend.list() == ["manifest/x"]
-    assert fresh.exists()
+    assert backend.list() == ["manifest/x"] and old.exists(), "to open a folder changes nothing in it"
+    backend.remove_dead_drafts()
+    assert fresh.exists() and foreign.exists()
     assert not old.exists()
+
+
+def test_drafts_of_dead_processes_of_this_machine_are_swept_at_once(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    draft = backend.draft()
+    [mine] = (tmp_path / ".tmp").iterdir()
+    code = (
+        f"from penstock.storage import LocalBackend; import os; d = LocalBackend({str(tmp_path)!r}).draft()"
+        + ("; os.kill(os.getpid(), 9)")
+    )
+    killed = subprocess.run([sys.executable, "-c", code], check=False)
+    assert killed.returncode == -9
+    [dead] = [file for file in (tmp_path / ".tmp").iterdir() if file != mine]
+    machine, start, _ = dead.name.split(".")[1].split("-")
+    elsewhere = dead.with_name(dead.name.replace(machine, "0" * 12))
+    restarted = mine.with_name(mine.name.replace(start, "0" * 12))
+    elsewhere.write_bytes(b"half")
+    restarted.write_bytes(b"half")
+    backend.remove_dead_drafts()
+    assert mine.exists() and elsewhere.exists()
+    assert not dead.exists() and not restarted.exists()
+    draft.discard()
+
+
+def test_a_file_is_moved_whole_and_the_move_can_be_repeated(tmp_path: Path) -> None:
+    backend = LocalBackend(tmp_path)
+    backend.write_new("a/x", [b"content"])
+    held = backend.open("a/x")
+    (tmp_path / "b").mkdir()
+    os.link(tmp_path / "a" / "x", tmp_path / "b" / "y")  # killed after the first half
+    backend.move("a/x", "b/y")
+    assert backend.list() == ["b/y"] and bytes(backend.open("b/y")) == b"content" == bytes(held)
+    with pytest.raises(StorageError, match="a/x cannot be moved: it does not exist"):
+        backend.move("a/x", "b/y")
 
 
 def test_syncs_come_in_the_order_that_makes_a_file_durable(

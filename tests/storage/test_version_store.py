@@ -14,6 +14,7 @@ from penstock.storage import (
     ChangeBlock,
     ChangeSegment,
     MemoryBackend,
+    Unreadable,
     Version,
     VersionStore,
     newest_version,
@@ -77,8 +78,11 @@ def test_every_version_comes_back_as_it_was(backend: Backend) -> None:
     store = VersionStore(backend)
     assert [store.load(version.number) for version in made] == made
     assert store.latest() == made[-1]
+    assert list(store.load_each([version.number for version in made[4:-1]])) == made[4:-1][::-1]
     oldest = replace(made[-1], oldest=5)
-    assert store.before(oldest) == made[4:-1]
+    assert store.earlier(oldest) == tuple(version.mark for version in made[4:-1])
+    recorded = replace(oldest, earlier=(made[7].mark,))
+    assert store.earlier(recorded) == (made[7].mark,)
 
 
 def test_most_versions_are_small_and_some_are_whole() -> None:
@@ -120,20 +124,16 @@ def test_changes_that_are_too_old_are_not_referred_to_and_their_pages_go() -> No
     store, version = VersionStore(backend), made[-1]
     assert [found.last for found in store.changes(version)] == list(range(371, 401))
     assert all(page.last > 370 for page in version.pages)
-    before = made[-2]
-    needed = store.referenced([before, version])
-    assert needed == store.segments(before) | store.segments(version) | {
-        page.name for kept in (before, version) for page in kept.pages
-    }
-    backend.write_new("changes/notes.txt", [b"mine"])
-    backend.write_new("changes/0000000001-mine.json", [b"mine"])
-    backend.write_new("changes/9999999999-0123456789ab.json", [b"in the making"])
-    store.prune(before.number, needed, version.number)
-    left = set(backend.list("changes/"))
-    foreign = {"changes/notes.txt", "changes/0000000001-mine.json", "changes/9999999999-0123456789ab.json"}
-    assert left == foreign | {name for name in needed if name.startswith("changes/")}
-    assert newest_version(backend) == version
-    assert store.numbers()[0] == store.whole_of(before.number), "what they are read from stays, and no more"
+    assert store.files(version) == store.segments(version) | {page.name for page in version.pages}
+
+
+def test_the_manifests_that_a_version_is_read_from_stay() -> None:
+    backend = MemoryBackend()
+    made = history(backend, 100)
+    store = VersionStore(backend)
+    store.prune(80)
+    assert store.numbers() == list(range(store.whole_of(80), 101)) and store.numbers()[0] > 1
+    assert newest_version(backend) == made[-1] and store.load(80) == made[79]
 
 
 def test_there_are_few_pages_and_references_are_seldom_rewritten() -> None:
@@ -227,6 +227,19 @@ def test_a_version_of_format_1_is_followed_by_a_whole_one() -> None:
     assert store.whole_of(5) == 4
 
 
+def test_versions_are_read_one_by_one_around_those_that_cannot_be() -> None:
+    backend = MemoryBackend()
+    made = history(backend, 60)
+    store = VersionStore(backend)
+    whole = store.whole_of(60)
+    backend.delete(f"manifest/{whole - 2:010d}.json")
+    found = list(store.load_each(range(whole - 4, 61)))
+    bad = [each.number for each in found if isinstance(each, Unreadable)]
+    assert bad == [whole - 1, whole - 2]
+    good = [each for each in found if not isinstance(each, Unreadable)]
+    assert good == [*made[whole - 1 :][::-1], made[whole - 4], made[whole - 5]]
+
+
 def test_older_versions_that_cannot_be_read_do_not_harm_the_newest() -> None:
     backend = MemoryBackend()
     made = history(backend, 60)
@@ -235,4 +248,4 @@ def test_older_versions_that_cannot_be_read_do_not_harm_the_newest() -> None:
     assert 3 < whole < 58
     backend.delete(f"manifest/{whole - 2:010d}.json")
     latest = replace(made[-1], oldest=whole - 4)
-    assert [version.number for version in store.before(latest)] == list(range(whole, 60))
+    assert [found.number for found in store.earlier(latest)] == list(range(whole, 60))

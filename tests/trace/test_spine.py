@@ -38,8 +38,6 @@ def test_a_spine_is_the_sum_of_what_was_inserted(parts: list[list[Entry]]) -> No
         spine.insert(batch)
         assert _is_geometric(spine)
     assert totals(spine.batches) == totals(batches)
-    whole = spine.merged()
-    assert totals([] if whole is None else [whole]) == totals(batches)
     assert all(len(batch) for batch in spine.batches)
 
 
@@ -61,7 +59,7 @@ def test_inserting_and_deleting_leaves_nothing() -> None:
     words = np.arange(1, 100, dtype=np.uint64)
     spine.insert(_of(words))
     spine.insert(_of(words, -1))
-    assert spine.batches == () and spine.held == () and len(spine) == 0 and spine.merged() is None
+    assert spine.batches == () and spine.held == () and len(spine) == 0
 
 
 def test_only_batches_made_since_the_last_commit_have_no_place_on_disk() -> None:

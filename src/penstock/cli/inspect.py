@@ -42,8 +42,8 @@ def inspect(
 
     An arrangement is the state of one operator, a list of sorted batches (its spine), each stored in a block
     of a segment. Operators and views are named as the newest version names them; arrangements of older
-    releases are shown by their fingerprints. What only the version before refers to is kept until the next
-    version; what nobody refers to is deleted then.
+    releases are shown by their fingerprints. What only earlier versions refer to is kept as long as they are;
+    what nobody refers to is deleted after the next version.
 
     Read-only, needs no Spark, and works while the pipeline runs. `penstock check` says whether it is sound.
     """
@@ -91,7 +91,7 @@ def _tree(folder: Folder, name: str) -> Tree:
     for what, size, meaning in (
         ("state", sum(s.state for s in segments), "of the newest version"),
         ("changes", sum(s.changes for s in segments), "of views, in the newest version"),
-        ("older", sum(s.older for s in segments), "only the version before refers to it"),
+        ("older", sum(s.older for s in segments), "only earlier versions refer to it"),
         ("garbage", sum(s.garbage for s in segments), "nobody refers to it"),
         ("headers and footers", sum(s.size - s.used for s in segments), ""),
     ):

@@ -22,12 +22,13 @@ from penstock.cli.profile import profile
 from penstock.cli.recover import recover
 from penstock.cli.run import run
 from penstock.cli.state import status, verify
+from penstock.cli.versions import restore, versions
 from penstock.errors import CorruptionError, EnvironmentProblem, EvaluationError, PenstockError
 
 __all__ = ["app"]
 
 _HINTS: dict[type[PenstockError], str] = {
-    CorruptionError: "Nothing was changed. Keep the folder as it is; an older version may still open.",
+    CorruptionError: "Nothing was changed. Keep the folder as it is; older versions: penstock versions.",
     EnvironmentProblem: "",
     EvaluationError: "The step did not happen; everything before it is untouched.",
 }
@@ -150,6 +151,20 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
             ),
             ("penstock inspect shop-state --rows 3f2a", "the first rows of an arrangement's batches"),
             ("penstock inspect shop-state --json", "everything, for other programs"),
+        ),
+    ),
+    (
+        versions,
+        _examples(
+            ("penstock versions shop-state", "which states can be read again or restored"),
+            ("penstock versions shop-state --json", "the same for other programs"),
+        ),
+    ),
+    (
+        restore,
+        _examples(
+            ("penstock restore shop-state --version 41", "show what would be lost, ask, and go back"),
+            ("penstock restore shop-state --version 41 --yes", "without asking"),
         ),
     ),
     (

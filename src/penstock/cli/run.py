@@ -61,6 +61,16 @@ def run(
             help="Recompute views that were edited in the script, and the views that read them.",
         ),
     ] = False,
+    retain_versions: Annotated[
+        int | None,
+        typer.Option("--retain-versions", metavar="N", help="Keep the last N versions openable. Default: 2."),
+    ] = None,
+    retain_for: Annotated[
+        str | None,
+        typer.Option(
+            "--retain-for", metavar="TIME", help="Keep the versions of this time, such as 90s, 2h or 7d, too."
+        ),
+    ] = None,
     workers: WorkersOption = 2,
     mode: ModeOption = Mode.RESIDENT,
     memory: MemoryOption = None,
@@ -69,7 +79,8 @@ def run(
 
     The first run creates the tables and views; every later run with the same script and storage continues
     where the last one ended, and only processes the new rows. Views can be added to the script at any time.
-    Edited views are shown with their differences, and replaced with --replace.
+    Edited views are shown with their differences, and replaced with --replace. --retain-versions and
+    --retain-for are remembered until a run gives others.
     """
     folder = storage or script.with_name(f"{script.stem}-state")
     with Starting(script.stem, workers, brief=True) as start:
@@ -84,6 +95,8 @@ def run(
             mode=mode.value,
             spark=start.spark(),
             memory=memory,
+            retain_versions=retain_versions,
+            retain_for=retain_for,
         )
         start.phase("views")
         replaced = pipe.sql(read_script(script), replace=replace)

@@ -53,11 +53,12 @@ def status(
 
 def _state_of(storage: Path) -> RenderableType:
     from penstock.pipeline.heartbeat import last_beat
+    from penstock.pipeline.stored_state import log_folder
     from penstock.storage import open_backend, read_log, read_metrics
 
     version = version_in(storage)
     backend = open_backend(str(storage.absolute()))
-    waiting = [step for step, _ in read_log(backend, "input", version.step + 1)]
+    waiting = [step for step, _ in read_log(backend, log_folder("input", version.branch), version.step + 1)]
     files = [path for path in storage.rglob("*") if path.is_file()]
     refs = list(version.batches())
     workers = version.layout.workers if version.layout is not None else 0

@@ -141,8 +141,8 @@ class Coordinator:
         except (ValueError, KeyError, OSError, StopIteration, pa.ArrowException) as error:
             raise CorruptionError(
                 f"{self.store.log_file_of(step)}: step {step} cannot be read, although its checksum is right "
-                f"({error}). Restore input/ from a backup; or see what would be lost, and go on without it: "
-                f"penstock recover {self.store.backend.url}"
+                f"({error}). Restore {self.store.input_folder}/ from a backup; or see what would be lost, "
+                f"and go on without it: penstock recover {self.store.backend.url}"
             ) from error
 
     def _run_again(self, step: int, inputs: StepInput) -> None:

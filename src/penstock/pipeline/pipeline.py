@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -19,10 +20,14 @@ from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.explain import explain_text
 from penstock.pipeline.filling import check_can_be_filled
 from penstock.pipeline.growing_circuit import GrowingCircuit
+from penstock.pipeline.opened_version import OpenedVersion, open_state
 from penstock.pipeline.rendering import counted, html_table
+from penstock.pipeline.retention import Retain, RetainFor
 from penstock.pipeline.run import Run
 from penstock.pipeline.store import PipelineStore
+from penstock.pipeline.stored_state import StoredState
 from penstock.pipeline.suspended import check_can_run, taken_up
+from penstock.pipeline.version_list import VersionInfo, versions_in
 from penstock.schedule.memory import MemoryBudget
 from penstock.schedule.worker import make_worker
 from penstock.spark import Crew, ResidentRuntime, StagedRuntime, find_or_make_session
@@ -65,6 +70,11 @@ class Pipeline:
     or a text such as ``"2g"``); what exceeds it is on disk, and read when it is needed. Without it, workers
     share half of the machine's memory. Both can be chosen for each run.
 
+    The newest two versions can always be opened. ``retain_versions`` and ``retain_for`` keep more: so many,
+    and those made in that time (a timedelta, seconds, or a text such as ``"2h"``). Both are stored with the
+    state and apply until a run gives others. ``version`` opens one of them to be read, also while the
+    pipeline runs: see :meth:`versions`.
+
     >>> import penstock as ps
     >>> pipe = ps.Pipeline("shop", storage=tmp_path / "shop")
     >>> pipe.sql('''
@@ -86,15 +96,21 @@ class Pipeline:
         retained_steps: int = 1000,
         compact: bool = False,
         memory: int | str | None = None,
+        retain_versions: int | None = None,
+        retain_for: RetainFor | None = None,
+        version: int | None = None,
     ) -> None:
         check_arguments(name, workers, mode, commit_interval_s, retained_steps)
+        self._retain = Retain.of(retain_versions, retain_for)
         self.name, self.workers, self.mode = name, workers, mode
         self._layout = Layout.even(workers)
         self._commit_interval_s, self._retained_steps = commit_interval_s, retained_steps
         self._compact, self._memory = compact, parse_memory(memory)
         url = str(storage)
         self._backend = open_backend(str(Path(url).absolute()) if "://" not in url else url)
-        stored = PipelineStore(self._backend, name).version.catalog
+        # A version that is only read; None if the pipeline is to go on from the newest one.
+        self._opened = None if version is None else open_state(self._backend, name, version)
+        stored = (self._opened or PipelineStore(self._backend, name)).version.catalog
         with with_jvm():
             self.spark = find_or_make_session(name, workers)[0] if spark is None else spark
             self._planning = PlanningSession(self.spark, stored["settings"] if stored else None)
@@ -121,6 +137,8 @@ class Pipeline:
             retained_steps=self._retained_steps,
             compact=self._compact,
             memory=self._memory,
+            retain_versions=self._retain.versions,
+            retain_for=None if self._retain.for_us is None else timedelta(microseconds=self._retain.for_us),
         )
         if other._unplanned is not None:
             raise PipelineError(f"{other._backend.url} is not empty: it holds a pipeline with its own tables")
@@ -265,6 +283,10 @@ class Pipeline:
         """How a view (or everything) is computed: plan, operators, state, levels."""
         return explain_text(self.catalog, self.program(), view)
 
+    def versions(self) -> tuple[VersionInfo, ...]:
+        """The versions that can be opened, oldest first: ``Pipeline(…, version=number)`` reads one."""
+        return versions_in(self._backend)
+
     def __repr__(self) -> str:
         return f"<Pipeline {self._title}: {', '.join(row[0] for row in self._listing) or 'no tables yet'}>"
 
@@ -274,6 +296,8 @@ class Pipeline:
     @property
     def _title(self) -> str:
         running = "running" if self._run is not None else "not running"
+        if self._opened is not None:
+            running = f"version {self._opened.version.number}, read-only"
         workers = counted(self.workers, "worker")
         return f"{self.name!r} in {self._backend.url}, {workers}, {self.mode}, {running}"
 
@@ -296,6 +320,8 @@ class Pipeline:
         here, and nothing that was declared since the last run takes effect.
         """
         self._check_not_running()
+        if self._opened is not None:
+            return self._run_of(self._open_version(self._opened))
         self._stored = taken_up(self._stored, self.catalog)
         check_can_run(self._planning, self.catalog)
         self._finish_logged_steps()
@@ -304,17 +330,9 @@ class Pipeline:
             arrangements = coordinator.store.version.arrangements
             check_can_be_filled(coordinator.program, self.catalog, self._stored, arrangements)
             coordinator.open()
-            self._run = Run(
-                self.spark,
-                self.catalog,
-                self._planning.settings,
-                coordinator,
-                functions=self._planning.functions.values(),
-                describe=self._describe,
-                on_close=self._closed,
-            )
+            run = self._run_of(coordinator)
             self._stored = self.catalog
-            return self._run
+            return run
         except EvaluationError as error:
             coordinator.kill()
             self._known, self._registered = self._stored, False
@@ -327,6 +345,24 @@ class Pipeline:
             release = coordinator.kill if self._run is None else self._run.kill
             release()
             raise
+
+    def _open_version(self, state: StoredState) -> OpenedVersion:
+        opened = OpenedVersion(self.program(), state, self._backend)
+        opened.open()
+        return opened
+
+    def _run_of(self, coordinator: Coordinator | OpenedVersion) -> Run:
+        self._run = Run(
+            self.spark,
+            self.catalog,
+            self._planning.settings,
+            coordinator,
+            functions=self._planning.functions.values(),
+            backend=self._backend,
+            describe=self._describe,
+            on_close=self._closed,
+        )
+        return self._run
 
     def _finish_logged_steps(self) -> None:
         """Runs what a crash left in the input log with the tables and views it was logged for, before others
@@ -344,7 +380,7 @@ class Pipeline:
 
     def _coordinator(self, catalog: Catalog) -> Coordinator:
         program = self._circuit.program(catalog)
-        store = PipelineStore(self._backend, self.name)
+        store = PipelineStore(self._backend, self.name, self._retain)
         factory = partial(
             make_worker,
             program,

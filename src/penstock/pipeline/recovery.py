@@ -10,13 +10,18 @@ people who have seen what is lost: they change the storage permanently, and keep
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from penstock.errors import CorruptionError, PipelineError
+from penstock.pipeline.discarding import discard
 from penstock.pipeline.step_input import StepInput
 from penstock.pipeline.store import PipelineStore
+from penstock.pipeline.stored_state import LOG_FILE
 from penstock.schedule.files import FileInput
 from penstock.storage import Backend, newest_version, read_log
 from penstock.storage.checksum import HEADER_SIZE
@@ -67,9 +72,9 @@ def diagnose(backend: Backend) -> Diagnosis:
     store = _store(backend)
     files: list[LoggedFile] = []
     good, problem = store.step, ""
-    known = [_first_step(name) - 1 for name in backend.list("input/")]
+    known = [_first_step(name) - 1 for name in _files(store)]
     try:
-        for step, buffer in read_log(backend, "input", store.step + 1, store.log_owner("input")):
+        for step, buffer in _logged(store, store.input_folder, store.step + 1):
             known.append(step)
             if problem:
                 continue
@@ -90,7 +95,7 @@ def diagnose(backend: Backend) -> Diagnosis:
     except CorruptionError as error:
         problem = problem or str(error)
     try:
-        known += [step for step, _ in read_log(backend, "acknowledged", 0, store.log_owner("acknowledged"))]
+        known += [step for step, _ in _logged(store, store.acknowledged_folder)]
     except CorruptionError as error:
         problem = problem or str(error)
     acknowledged = max([store.step, *known])
@@ -104,18 +109,18 @@ def diagnose(backend: Backend) -> Diagnosis:
 def give_up_steps(backend: Backend) -> Diagnosis:
     """Goes back to the last step that can be replayed; later ones are dropped. What is removed from the logs
     is kept under ``discarded/``. Returns the diagnosis from before."""
-    found = diagnose(backend)
-    _refuse_while_running(backend)
-    for name in backend.list("input/"):
+    found, store, folder = diagnose(backend), _store(backend), secrets.token_hex(4)
+    _refuse_while_running(store)
+    for name in _files(store):
         content, good = backend.open(name), _good_length(backend, name, found.good)
         if _first_step(name) > found.good + 1:
             good = 0
         if good < content.size:
-            _discard(backend, name)
+            discard(backend, name, folder)
             if good:
                 backend.write_new(name, [content.slice(0, good)])
-    for name in backend.list("acknowledged/"):
-        _discard(backend, name)
+    for name in _files(store, store.acknowledged_folder):
+        discard(backend, name, folder)
     return found
 
 
@@ -143,10 +148,20 @@ def _store(backend: Backend) -> PipelineStore:
     return PipelineStore(backend, latest.pipeline)
 
 
-def _refuse_while_running(backend: Backend) -> None:
+def _files(store: PipelineStore, folder: str = "") -> list[str]:
+    """The files of a log, by default of the input log."""
+    names = store.backend.list(f"{folder or store.input_folder}/")
+    return [name for name in names if LOG_FILE.fullmatch(name)]
+
+
+def _logged(store: PipelineStore, folder: str, since: int = 0) -> Iterator[tuple[int, pa.Buffer]]:
+    return read_log(store.backend, folder, since, store.log_owner(folder))
+
+
+def _refuse_while_running(store: PipelineStore) -> None:
     """Raises if another process has the pipeline open."""
-    if files := backend.list("input/"):
-        backend.appender(files[-1]).close()
+    if files := _files(store):
+        store.backend.appender(files[-1]).close()
 
 
 def _first_step(name: str) -> int:
@@ -164,9 +179,3 @@ def _good_length(backend: Backend, name: str, last: int) -> int:
                 break
             good = frame.end
     return good
-
-
-def _discard(backend: Backend, name: str) -> None:
-    """Moves a file out of the way, keeping a copy."""
-    backend.write_new(f"discarded/{secrets.token_hex(4)}/{name}", [backend.open(name)])
-    backend.delete(name)

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, get_args
@@ -33,6 +33,7 @@ from penstock.pipeline.coordinator import Coordinator
 from penstock.pipeline.heartbeat import Heartbeat
 from penstock.pipeline.ingest import to_batch, to_deletes
 from penstock.pipeline.loop import Loop
+from penstock.pipeline.opened_version import OpenedVersion
 from penstock.pipeline.pushes import Push, Pushes, Waiting
 from penstock.pipeline.relations import Relations
 from penstock.pipeline.rendering import counted, html_table
@@ -41,12 +42,14 @@ from penstock.pipeline.statements import change_of
 from penstock.pipeline.step_input import pushed
 from penstock.pipeline.tables import TableSchema
 from penstock.pipeline.verify import batch_session, verified
+from penstock.pipeline.version_list import VersionInfo, versions_in
 from penstock.schedule.change_log import STEP_COLUMN, read_changes
 from penstock.schedule.files import FileInput, Wanted
 from penstock.schedule.state import open_segment
 from penstock.sql import Catalog, ViewDefinition
 from penstock.sql.lost_jvm import with_jvm
 from penstock.sql.session import active_session_kept, quoted
+from penstock.storage import Backend
 from penstock.zset import WEIGHT_COLUMN
 
 __all__ = ["Run"]
@@ -66,15 +69,16 @@ class Run:
         spark: SparkSession,
         catalog: Catalog,
         settings: dict[str, str],
-        coordinator: Coordinator,
+        coordinator: Coordinator | OpenedVersion,
         *,
         functions: Iterable[Any] = (),
+        backend: Backend,
         describe: Callable[[], dict[str, object]],
         on_close: Callable[[], None],
     ) -> None:
         self._spark, self._relations, self._settings = spark, Relations(catalog), settings
         self._coordinator, self._functions = coordinator, tuple(functions)
-        self._describe, self._on_close = describe, on_close
+        self._backend, self._describe, self._on_close = backend, describe, on_close
         self._pushes = Pushes(coordinator.store.seed)
         self._lock = threading.RLock()
         self._errors: list[PenstockError] = []
@@ -82,12 +86,27 @@ class Run:
         self._attempt: tuple[int, Waiting] | None = None  # the last step that was attempted, and its input
         self._closed = False
         folder = self._folder()
-        self._heartbeat = None if folder is None else Heartbeat(folder, self._look)
+        beats = folder is not None and isinstance(coordinator, Coordinator)
+        self._heartbeat = Heartbeat(folder, self._look) if folder is not None and beats else None
+
+    @property
+    def _writer(self) -> Coordinator:
+        """The coordinator, for what changes something."""
+        if isinstance(self._coordinator, OpenedVersion):
+            raise self._coordinator.refusal()
+        return self._coordinator
+
+    def _reading(self) -> AbstractContextManager[None]:
+        """For reading files of a version."""
+        opened = self._coordinator
+        return opened.still_there() if isinstance(opened, OpenedVersion) else nullcontext()
 
     def _look(self) -> tuple[int, str]:
         """The last step, and what the run is doing."""
         if self._coordinator.recovering:
             return self._coordinator.step, "recovering"
+        if isinstance(self._coordinator, OpenedVersion):
+            return self._coordinator.step, f"reading version {self._coordinator.store.version.number}"
         return self._coordinator.step, "stepping by hand" if self._loop is None else self._loop.phase.value
 
     # ---- pushing ----------------------------------------------------------------------------------
@@ -125,7 +144,7 @@ class Run:
         rejected like pushed rows: columns and their types here, values of Parquet files by the step."""
         schema = self._relations.table(table)
         self._check_open()
-        self._coordinator.static_tables.check({schema.name: 1})
+        self._writer.static_tables.check({schema.name: 1})
         files = files_in(schema.name, Path(path))
         if schema.keyed and 0 < sum(map(is_parquet, files)) < len(files):
             raise InputError(
@@ -156,7 +175,7 @@ class Run:
 
     def _push(self, schema: TableSchema, batch: pa.RecordBatch, operation: Operation) -> int:
         self._check_open()
-        self._coordinator.static_tables.check({schema.name: batch.num_rows})
+        self._writer.static_tables.check({schema.name: batch.num_rows})
         self._pushes.add(schema, batch, operation)
         if self._loop is not None:
             self._loop.wake()
@@ -180,8 +199,9 @@ class Run:
         """
         with self._lock:
             self._find_out()
+            step = self._writer.step + 1
             taken = self._pushes.take()
-            self._attempt = (self._coordinator.step + 1, taken)
+            self._attempt = (step, taken)
             try:
                 report = self._run_step(taken)
             except (InputError, EvaluationError):
@@ -206,7 +226,7 @@ class Run:
 
     def _run_step(self, taken: Waiting) -> StepReport:
         try:
-            return self._coordinator.run_step(taken.step_input(time.time_ns() // 1000))
+            return self._writer.run_step(taken.step_input(time.time_ns() // 1000))
         except RowConflict as conflict:
             raise Pushes.located(conflict, taken.pushes) from None
 
@@ -221,11 +241,12 @@ class Run:
         """
         with self._lock, active_session_kept(self._spark):
             self._find_out()
+            seed = self._writer.store.seed
             if not self._pushes.empty:
                 self.step()
             session = batch_session(self._spark, self._settings, self._functions)
             change = change_of(session, self._relations, self.read, self._folder(), statement, self._timezone)
-            table, seed = change.table, self._coordinator.store.seed
+            table = change.table
             pushes = [Push(table, op, pushed(table, rows, op, seed)) for rows, op in change.parts]
             return self._run_step(Waiting(tuple(pushes), ()))
 
@@ -233,19 +254,20 @@ class Run:
         """Runs steps in the background whenever something was pushed (checking at least every
         ``interval_s``)."""
         self._check_open()
+        rest = self._writer.rest
         if self._loop is None:
             self._loop = Loop(
                 lambda: self.step().step,
                 lambda: not self._pushes.empty,
-                self._rest,
+                lambda: self._rest(rest),
                 self._errors.append,
                 interval_s,
             )
         self._loop.start()
 
-    def _rest(self) -> None:
+    def _rest(self, rest: Callable[[], None]) -> None:
         with self._lock:
-            self._coordinator.rest()
+            rest()
 
     def pause(self) -> int:
         """Pauses the background loop after the current step; returns the last step."""
@@ -270,8 +292,8 @@ class Run:
         """Makes the state durable as a version now; returns the version."""
         with self._lock:
             self._find_out()
-            self._coordinator.commit()
-            return self._coordinator.store.version.number
+            self._writer.commit()
+            return self._writer.store.version.number
 
     def settle(self) -> None:
         """Waits until background merging is finished: workers merge stored batches while steps run, and after
@@ -279,13 +301,17 @@ class Run:
         commit afterwards writes the least, and steps afterwards are as fast as possible."""
         with self._lock:
             self._find_out()
-            self._coordinator.settle()
+            self._writer.settle()
+
+    def versions(self) -> tuple[VersionInfo, ...]:
+        """The versions that can be opened with ``Pipeline(…, version=…)``, oldest first."""
+        return versions_in(self._backend)
 
     # ---- reading ----------------------------------------------------------------------------------
 
     def read(self, name: str) -> pa.Table:
         """The rows of a table or view as an Arrow table, in the view's order if it has one."""
-        with self._lock:
+        with self._lock, self._reading():
             self._find_out()
             relation = self._relations.readable(name)
             zset = consolidated(self._coordinator.read(relation.name), self._coordinator.store.seed)
@@ -321,7 +347,7 @@ class Run:
         if format not in get_args(ChangeFormat):
             known = " or ".join(map(repr, get_args(ChangeFormat)))
             raise PipelineError(f"the format of changes is {known}, not {format!r}")
-        with self._lock:
+        with self._lock, self._reading():
             self._find_out()
             relation = self._relations.followed(name)
             since = self._since(relation.name, since)
@@ -367,13 +393,19 @@ class Run:
         error."""
         with self._lock, active_session_kept(self._spark):
             session = batch_session(self._spark, self._settings, self._functions)
-            return verified(session, self._relations, self.read, self._folder(), name)
+            return verified(session, self._relations, self.read, self._scratch(), name)
 
     def _folder(self) -> Path | None:
         """The folder of the state, which all executors can read; with state in memory they are all in one
         process."""
         storage = Path(str(self._describe()["storage"]))
         return storage if storage.is_dir() else None
+
+    def _scratch(self) -> Path | None:
+        """Where verifying may write large tables: next to the state, or, if that is only read, into the
+        folder for temporary files, unless executors are on other machines."""
+        is_local = str(self._spark.sparkContext.master).startswith("local")
+        return None if is_local and isinstance(self._coordinator, OpenedVersion) else self._folder()
 
     def status(self) -> Status:
         """The state of the pipeline."""

@@ -1,8 +1,8 @@
 """A pipeline's durable side: versions (manifests), the input log, and the segments they refer to.
 
-A version is the state after step ``step``. The log holds the inputs of the steps since, and of those since
-the version before, so two versions can always be opened. A segment that neither of the two refers to is
-garbage: a leftover of a crashed attempt, or replaced by merging.
+A version is the state after step ``step``. At least two versions can always be opened, more if the user says
+so (:class:`penstock.storage.Retention`), and the log holds the inputs of the steps since the oldest of them.
+What no retained version refers to is garbage: a leftover of a crashed attempt, or replaced by merging.
 
 Acknowledged steps are recorded a second time, in a log that holds only their numbers and is not synced. So
 opening can compare what is on disk with what was acknowledged: a truncated input log, or a missing version,
@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -24,99 +23,76 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import CorruptionError, InUse, PipelineError, StorageError
+from penstock.pipeline.discarding import finish_restore, remove_unused_logs
+from penstock.pipeline.garbage import Garbage, written_for
 from penstock.pipeline.heartbeat import in_use
-from penstock.storage import (
-    Backend,
-    ChangeBlock,
-    ChangeSegment,
-    Log,
-    Prepared,
-    Version,
-    VersionStore,
-    log_owner,
-)
+from penstock.pipeline.retention import Retain
+from penstock.pipeline.stored_state import LOG_FILE, SKIPPED, StoredState
+from penstock.storage import Backend, EarlierVersion, LocalBackend, Log, Prepared, Version, VersionStore
 from penstock.zset import HASH_VERSION, HashSeed
 
 __all__ = ["PipelineStore"]
 
-KEPT_VERSIONS = 2
 _STEPS_PER_FILE = 1 << 14  # in the log of acknowledged steps, 64 bytes each
-
-_SEGMENT = re.compile(r"segments/(\d{10})-.*\.seg")
 
 _log = logging.getLogger(__name__)
 
 
-class PipelineStore:
-    """Opens (or starts) the durable state of the pipeline called ``name``."""
+class PipelineStore(StoredState):
+    """Opens (or starts) the durable state of the pipeline called ``name``, at its newest version. ``retain``
+    says which versions to keep."""
 
-    def __init__(self, backend: Backend, name: str) -> None:
-        self.backend = backend
-        self._name = name
-        self._versions = VersionStore(backend)
-        latest = self._versions.latest()
+    def __init__(self, backend: Backend, name: str, retain: Retain | None = None) -> None:
+        versions = VersionStore(backend)
+        latest = versions.latest()
         if latest is None:
-            self._check_empty()
+            _check_empty(backend)
             latest = Version(0, name, HASH_VERSION, HashSeed.random().to_hex())
-        self._check(latest)
-        # The versions that must stay openable, newest last.
-        self._kept: tuple[Version, ...] = (*self._versions.before(latest), latest)
+        super().__init__(backend, name, versions, latest)
+        self._retain = retain or Retain()
+        self._earlier = versions.earlier(latest)
+        self._garbage = Garbage(backend, versions)
         self._prepared: Prepared | None = None  # the version that was, or may have been, published last
         self._input: Log | None = None
         self._acknowledged: Log | None = None
 
-    def _check(self, version: Version) -> None:
-        if version.pipeline != self._name:
-            raise PipelineError(
-                f"{self.backend.url} holds the pipeline {version.pipeline!r}, not {self._name!r}: "
-                "give this pipeline another storage, or use that name"
-            )
-        if version.hash_version != HASH_VERSION:
-            raise PipelineError(
-                f"{self.backend.url} was written with hash version {version.hash_version}; "
-                f"this software has version {HASH_VERSION}"
-            )
-
-    def _check_empty(self) -> None:
-        """A new pipeline has no logs, and no segments except those of a first version that was never
-        published."""
-        left = self.backend.list("input/") + self.backend.list("acknowledged/")
-        left += [name for name in self.backend.list("segments/") if (_version_of(name) or 0) > 1]
-        if left:
-            raise CorruptionError(
-                f"{self.backend.url}: no version is left (manifest/ is empty or gone), but {left[0]} shows "
-                "that there was one. Restore the folder manifest/ from a backup. To start over, give the "
-                "pipeline another storage folder"
-            )
-
     @property
-    def version(self) -> Version:
-        """The newest version."""
-        return self._kept[-1]
-
-    @property
-    def seed(self) -> HashSeed:
-        """The seed of all hashes of this pipeline, drawn when it was first made."""
-        return HashSeed.from_hex(self.version.seed)
-
-    @property
-    def step(self) -> int:
-        """The last step that the newest version contains."""
-        return self.version.step
+    def earlier(self) -> tuple[EarlierVersion, ...]:
+        """The versions before the newest one that can be opened, oldest first."""
+        return self._earlier
 
     # ---- the logs ---------------------------------------------------------------------------------
 
     def open_log(self) -> None:
         """Becomes the one writer of this pipeline. Raises if steps that were acknowledged are not there."""
+        is_new = self._input is None
         try:
             if self._input is None:
-                self._input = Log(self.backend, "input", owner=self.log_owner("input"))
+                folder = self.input_folder
+                self._input = Log(self.backend, folder, owner=self.log_owner(folder))
             if self._acknowledged is None:
-                owner = self.log_owner("acknowledged")
-                self._acknowledged = Log(self.backend, "acknowledged", durable=False, owner=owner)
+                folder = self.acknowledged_folder
+                self._acknowledged = Log(self.backend, folder, durable=False, owner=self.log_owner(folder))
         except InUse as error:
             raise in_use(self.version.pipeline, self.backend.url) from error
+        if is_new:
+            self._check_newest()
+            finish_restore(self.backend, self._versions, self.version)
+            remove_unused_logs(self.backend, self.version.branch)
+            if isinstance(self.backend, LocalBackend):
+                self.backend.remove_dead_drafts()
         self._check_nothing_lost(self._input, self._acknowledged)
+
+    def _check_newest(self) -> None:
+        """Another process may have run or restored the pipeline after the newest version was read here."""
+        newest = max(self._versions.numbers(), default=0)
+        if newest != self.version.number:
+            self.close()
+            raise PipelineError(
+                f"the pipeline {self.version.pipeline!r} in {self.backend.url} was changed by another "
+                f"process since it was opened here (then version {self.version.number}, now {newest}); "
+                "open it again"
+            )
 
     def _check_nothing_lost(self, log: Log, acknowledged: Log) -> None:
         known = max(acknowledged.last_step or 0, log.first_step - 1)
@@ -125,8 +101,9 @@ class PipelineStore:
             lost = f"steps {have + 1} to {known}" if have + 1 < known else f"step {known}"
             raise CorruptionError(
                 f"{self.backend.url}: {lost} had been acknowledged and cannot be found in the input log: "
-                f"{log.cut or 'a file of input/ is missing or was cut'}. Restore input/ from a backup; or "
-                f"see what would be lost, and go on without it: penstock recover {self.backend.url}"
+                f"{log.cut or f'a file of {log.folder}/ is missing or was cut'}. Restore {log.folder}/ from "
+                f"a backup; or see what would be lost, and go on without it: penstock recover "
+                f"{self.backend.url}"
             )
 
     def close(self) -> None:
@@ -145,7 +122,7 @@ class PipelineStore:
     def has_log(self) -> bool:
         """Whether the input log exists. Unknown if the storage does not respond."""
         try:
-            return bool(self.backend.list("input/"))
+            return bool(self.backend.list(f"{self.input_folder}/"))
         except StorageError:
             return False
 
@@ -177,7 +154,7 @@ class PipelineStore:
                 self._acknowledged.drop_before(step)
             self._acknowledged.append(step, [])
         except StorageError as problem:
-            _log.warning("step %d is safe, but could not be recorded in acknowledged/: %s", step, problem)
+            _log.warning("step %d is safe, but could not be recorded as acknowledged: %s", step, problem)
 
     def recorded(self, after: int) -> Iterator[tuple[int, pa.Buffer]]:
         """The inputs of the steps after ``after``; raises if one is missing."""
@@ -187,32 +164,29 @@ class PipelineStore:
             if step != expected:
                 raise CorruptionError(
                     f"{self.backend.url}: the input log has step {step} where step {expected} should come: a "
-                    "file of input/ is missing. Restore it from a backup; or see what would be lost, and go "
-                    f"on without it: penstock recover {self.backend.url}"
+                    f"file of {self.input_folder}/ is missing. Restore it from a backup; or see what would "
+                    f"be lost, and go on without it: penstock recover {self.backend.url}"
                 )
             yield step, payload
             expected += 1
 
-    def log_owner(self, folder: str) -> int:
-        """What files of this pipeline's logs carry, so that those of another are not taken for them."""
-        return log_owner(self.version.seed, folder)
-
     def log_file_of(self, step: int) -> str:
         """The file of the input log that holds a step."""
-        names = [name for name in self.backend.list("input/") if name <= f"input/{step:010d}.log"]
-        return names[-1] if names else "input/"
+        folder = f"{self.input_folder}/"
+        names = [name for name in self.backend.list(folder) if name <= f"{folder}{step:010d}.log"]
+        return names[-1] if names else folder
 
     def skip_file(self, step: int, path: str) -> None:
         """Decides permanently that a logged step is replayed without one of its files."""
         digest = hashlib.sha256(path.encode()).hexdigest()[:16]
         content = json.dumps({"step": step, "path": path}).encode()
-        name = f"skipped/{step:010d}-{digest}.json"
+        name = f"{self.skipped_folder}/{step:010d}-{digest}.json"
         if not self.backend.exists(name):
             self.backend.write_new(name, [content])
 
     def skipped(self, step: int) -> set[str]:
         """The files that a logged step is replayed without."""
-        return {self._skipped_path(name) for name in self.backend.list(f"skipped/{step:010d}-")}
+        return {self._skipped_path(name) for name in self.backend.list(f"{self.skipped_folder}/{step:010d}-")}
 
     def _skipped_path(self, name: str) -> str:
         try:
@@ -230,16 +204,16 @@ class PipelineStore:
         latest = self._versions.latest()
         if latest is not None and latest.number != self.version.number:
             self._check(latest)
-            self._kept = self._kept_with(latest)
-
-    def _kept_with(self, latest: Version) -> tuple[Version, ...]:
-        """The versions that stay openable when there is a new one."""
-        return (*self._kept, latest)[-KEPT_VERSIONS:]
+            self._version, self._earlier = latest, self._versions.earlier(latest)
 
     def next_version(self) -> Version:
         """The newest version under the next number, made now."""
-        latest = replace(self.version, number=self.version.number + 1, made_us=time.time_ns() // 1000)
-        return replace(latest, oldest=self._kept_with(latest)[0].number)
+        latest, retention = self.version, self._retain.over(self.version.retention)
+        latest = replace(latest, number=latest.number + 1, made_us=time.time_ns() // 1000)
+        before = (*self._earlier, self.version.mark) if self.version.number else ()
+        earlier = retention.kept(before, latest.mark)
+        oldest = earlier[0].number if earlier else latest.number
+        return replace(latest, oldest=oldest, earlier=earlier, retention=retention)
 
     def publish(self, version: Version) -> None:
         """Part one of a commit: when it returns, the next version exists for everyone who opens the pipeline.
@@ -256,50 +230,35 @@ class PipelineStore:
         """Part two: from now on the published version is the newest one here too."""
         assert self._prepared is not None
         self._versions.adopt(self._prepared)
-        self._kept, self._prepared = self._kept_with(self._prepared.version), None
+        self._version, self._prepared = self._prepared.version, None
+        self._earlier = self._versions.earlier(self._version)
 
     def rotate_log(self) -> None:
         """Part three: the log continues in a new file, and files that no kept version needs are dropped."""
         if self._input is not None:
             self._input.rotate(self.recorded_step + 1)
-            needed = self._kept[0].step + 1
+            needed = (self._earlier[0].step if self._earlier else 0) + 1
             self._input.drop_before(needed)
-            for name in self.backend.list("skipped/"):
-                if name < f"skipped/{needed:010d}":
+            for name in self.backend.list(f"{self.skipped_folder}/"):
+                if (match := SKIPPED.fullmatch(name)) is not None and int(match[1]) < needed:
                     self.backend.delete(name)
             if self._acknowledged is not None and self._acknowledged.last_step is None:
                 self._acknowledge(self.step)  # from now on an empty manifest/ is damage
 
-    @property
-    def kept(self) -> tuple[Version, ...]:
-        """The versions that can be opened, oldest first."""
-        return self._kept
-
-    def segments(self, version: Version) -> set[str]:
-        """The segments that a version refers to."""
-        return self._versions.segments(version)
-
-    def changes(self) -> Iterator[ChangeSegment]:
-        """The segments of changes of views that the newest version retains, oldest first."""
-        return self._versions.changes(self.version)
-
-    def changes_of(self, view: str, since: int) -> Iterator[tuple[str, ChangeBlock]]:
-        """Segment and block of the changes of a view that may be of steps after ``since``, oldest first, as
-        far as the newest version has them."""
-        return self._versions.changes_of(self.version, view, since)
-
-    def clean(self, kept: Sequence[Version]) -> None:
-        """Part four: deletes all that the ``kept`` versions do not refer to. May run in another thread,
-        before the next version is published."""
-        needed, newest = self._versions.referenced(kept), kept[-1].number
-        self._versions.prune(kept[0].number, needed, newest)
-        for name in self.backend.list("segments/"):
-            version = _version_of(name)
-            if name not in needed and version is not None and version < newest:
-                self.backend.delete(name)
+    def clean(self) -> None:
+        """Part four: deletes all that no kept version refers to. May run in another thread, before the next
+        version is published."""
+        self._garbage.collect([found.number for found in self._earlier], self.version)
 
 
-def _version_of(segment: str) -> int | None:
-    """The version a segment was written for, by its name; None for a file that is not a segment."""
-    match = _SEGMENT.match(segment)
-    return None if match is None else int(match[1])
+def _check_empty(backend: Backend) -> None:
+    """A new pipeline has no logs, and no segments except those of a first version that was never
+    published."""
+    left = [name for name in backend.list() if LOG_FILE.fullmatch(name)]
+    left += [name for name in backend.list("segments/") if written_for(name) > 1]
+    if left:
+        raise CorruptionError(
+            f"{backend.url}: no version is left (manifest/ is empty or gone), but {left[0]} shows that there "
+            "was one. Restore the folder manifest/ from a backup. To start over, give the pipeline another "
+            "storage folder"
+        )

@@ -184,7 +184,7 @@ class Versions:
                 self._store.version.number,
                 problem,
             )
-        self._cleaning = self._pool.submit(self._clean, self._store.kept, self._metrics.to_json())
+        self._cleaning = self._pool.submit(self._clean, self._metrics.to_json())
 
     def _cleaned(self) -> None:
         cleaning, self._cleaning = self._cleaning, None
@@ -242,11 +242,11 @@ class Versions:
         parts = [found.of_views(views) for found in self._store.changes() if found.last > oldest]
         return [], [found for found in parts if found.blocks]
 
-    def _clean(self, kept: Sequence[Version], metrics: Mapping[str, Any]) -> None:
+    def _clean(self, metrics: Mapping[str, Any]) -> None:
         """Deletes what no version needs, and stores the metrics if they were not stored just now."""
-        self._store.clean(kept)
+        self._store.clean()
         if time.monotonic() - self._metrics_at >= METRICS_INTERVAL_S:
-            write_metrics(self._store.backend, kept[-1].number, metrics)
+            write_metrics(self._store.backend, self._store.version.number, metrics)
             self._metrics_at = time.monotonic()
 
     def store_metrics(self) -> None:

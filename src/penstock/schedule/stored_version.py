@@ -53,6 +53,7 @@ class StoredVersion:
     arrangements: Mapping[str, tuple[BatchRef, ...]]
     changes: Mapping[str, tuple[ChangesRef, ...]]
     owners: Mapping[str, Owner]
+    branch: int = 0
 
     def owner(self, arrangement: str) -> Owner:
         """The operator of an arrangement."""
@@ -73,11 +74,15 @@ def stored_versions(backend: Backend) -> list[StoredVersion]:
 
 
 def openable(store: VersionStore) -> list[int]:
-    """The numbers of the versions that can be opened, oldest first, as the newest one says. Older manifests
-    are there because one of these is stored as a change to them."""
+    """The numbers of the versions that can be opened, oldest first, as the newest one says. Other manifests
+    are there because one of these is stored as a change to them, or were discarded by a restore."""
     with _malformed_is_damage("the newest version"):
-        latest = store.latest()
-    return [] if latest is None else [number for number in store.numbers() if latest.oldest <= number]
+        latest = store.newest()
+        if latest is None:
+            return []
+        if latest.earlier is None:
+            return [number for number in store.numbers() if latest.oldest <= number]
+        return [*(found.number for found in latest.earlier), latest.number]
 
 
 def load_version(backend: Backend, store: VersionStore, number: int) -> StoredVersion:
@@ -99,6 +104,7 @@ def load_version(backend: Backend, store: VersionStore, number: int) -> StoredVe
         version.arrangements,
         {view: tuple(refs) for view, refs in views.items()},
         _owners(read_metrics(backend) or {}),
+        version.branch,
     )
 
 

@@ -10,11 +10,12 @@ from penstock.storage.log import Log, log_owner, read_log
 from penstock.storage.manifest import Manifest, ManifestStore
 from penstock.storage.metrics_file import read_metrics, write_metrics
 from penstock.storage.pool import Pool, PoolCounts
+from penstock.storage.read_only import ReadOnlyBackend
 from penstock.storage.references import BatchRef, ChangeBlock, ChangeSegment, PageRef, sorted_refs
 from penstock.storage.segment import Entry, Segment, SegmentWriter
 from penstock.storage.segment_draft import SegmentDraft
-from penstock.storage.version import StoredLayout, Version
-from penstock.storage.version_store import Prepared, VersionStore, newest_version
+from penstock.storage.version import EarlierVersion, Retention, StoredLayout, Version
+from penstock.storage.version_store import Prepared, Unreadable, VersionStore, newest_version
 
 __all__ = [
     "Appender",
@@ -24,6 +25,7 @@ __all__ = [
     "ChangeBlock",
     "ChangeSegment",
     "Codec",
+    "EarlierVersion",
     "Entry",
     "LocalBackend",
     "Log",
@@ -35,10 +37,13 @@ __all__ = [
     "Pool",
     "PoolCounts",
     "Prepared",
+    "ReadOnlyBackend",
+    "Retention",
     "Segment",
     "SegmentDraft",
     "SegmentWriter",
     "StoredLayout",
+    "Unreadable",
     "Version",
     "VersionStore",
     "bounds_of_rows",

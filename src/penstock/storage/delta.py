@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from penstock.storage.references import BatchRef, ChangeSegment, PageRef, sorted_refs
-from penstock.storage.version import StoredLayout, Version
+from penstock.storage.version import EarlierVersion, Retention, StoredLayout, Version
 
 __all__ = ["Replaced", "Slid", "SlotDelta", "VersionDelta", "apply", "delta"]
 
@@ -74,16 +74,19 @@ class VersionDelta:
     changes: Slid[ChangeSegment]
     catalog: Replaced[Mapping[str, Any] | None] | None = None
     layout: Replaced[StoredLayout | None] | None = None
+    earlier: Slid[EarlierVersion] | None = None
+    """None if it is not recorded which versions can be opened."""
+    retention: Replaced[Retention] | None = None
 
 
 def delta(before: Version, after: Version) -> VersionDelta:
-    """What changed. Both are versions of one pipeline: name, seed and hash version never change."""
-    if (before.pipeline, before.seed, before.hash_version) != (
-        after.pipeline,
-        after.seed,
-        after.hash_version,
-    ):
-        raise ValueError("a delta is between two versions of one pipeline")
+    """What changed. Both are versions of one pipeline: name, seed and hash version never change. The branch
+    is that of a restore, whose version is stored whole."""
+    one, other = (
+        (version.pipeline, version.seed, version.hash_version, version.branch) for version in (before, after)
+    )
+    if one != other:
+        raise ValueError("a delta is between two versions of one pipeline and branch")
     slots: dict[str, SlotDelta] = {}
     for slot, refs in after.arrangements.items():
         old = before.arrangements.get(slot)
@@ -105,6 +108,8 @@ def delta(before: Version, after: Version) -> VersionDelta:
         Slid.of(before.changes, after.changes),
         None if before.catalog == after.catalog else Replaced(after.catalog),
         None if before.layout == after.layout else Replaced(after.layout),
+        None if after.earlier is None else Slid.of(before.earlier or (), after.earlier),
+        None if before.retention == after.retention else Replaced(after.retention),
     )
 
 
@@ -129,4 +134,6 @@ def apply(change: VersionDelta, before: Version) -> Version:
         changes=change.changes.of_sequence(before.changes),
         catalog=before.catalog if change.catalog is None else change.catalog.value,
         layout=before.layout if change.layout is None else change.layout.value,
+        earlier=None if change.earlier is None else change.earlier.of_sequence(before.earlier or ()),
+        retention=before.retention if change.retention is None else change.retention.value,
     )

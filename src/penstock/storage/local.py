@@ -29,6 +29,7 @@ from penstock.errors import InUse, StorageError
 from penstock.storage.direct import SMALLEST, write_direct
 from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
 from penstock.storage.local_draft import LocalDraft
+from penstock.storage.writer_id import is_dead, is_draft, writer_id
 
 __all__ = ["LocalAppender", "LocalBackend"]
 
@@ -53,7 +54,6 @@ class LocalBackend:
                 f"{self.root} cannot be a storage folder: {blocking} is a file; choose another"
             )
         self._durable_folders: set[Path] = set()
-        self._sweep()
 
     def __repr__(self) -> str:
         return f"LocalBackend({str(self.root)!r})"
@@ -144,6 +144,17 @@ class LocalBackend:
             self._make_folder(path.parent)
             _sync_folder(path.parent)
 
+    def move(self, name: str, to: str) -> None:
+        """Gives a file another name, durably; the content is not copied. Can be repeated after a crash."""
+        source, target = self._path(name), self._path(to)
+        with _named(name, "cannot be moved"):
+            self._make_folder(target.parent)
+            with suppress(FileExistsError):
+                os.link(source, target)
+            _sync_folder(target.parent)
+            source.unlink()
+            _sync_folder(source.parent)
+
     def unfinished(self) -> Unfinished:
         """Files that are being written, or were when their writer died: names and sizes."""
         found = []
@@ -159,7 +170,7 @@ class LocalBackend:
     def _temporary(self, path: Path) -> Path:
         folder = self.root / _TEMPORARIES
         folder.mkdir(exist_ok=True)
-        return folder / f"{path.name}.{secrets.token_hex(8)}"
+        return folder / f"{path.name}.{writer_id()}.{secrets.token_hex(8)}"
 
     def _make_folder(self, folder: Path) -> None:
         """Make the folder, and every folder from the root down to it, exist durably."""
@@ -172,13 +183,15 @@ class LocalBackend:
             _sync_folder(place.parent)
         self._durable_folders.add(folder)
 
-    def _sweep(self) -> None:
-        """Remove what killed writers left behind. A writer slower than the limit fails cleanly at its
-        link."""
-        with suppress(FileNotFoundError):
+    def remove_dead_drafts(self) -> None:
+        """Removes what killed writers left behind: those of this machine at once, others when they are a day
+        old. A writer slower than that fails cleanly at its link."""
+        with _named(_TEMPORARIES, "cannot be cleaned up"), suppress(FileNotFoundError):
             for temporary in (self.root / _TEMPORARIES).iterdir():
                 with suppress(FileNotFoundError):
-                    if time.time() - temporary.stat().st_mtime > _TEMPORARY_AGE_MAX_S:
+                    age_s = time.time() - temporary.stat().st_mtime
+                    old = is_draft(temporary.name) and age_s > _TEMPORARY_AGE_MAX_S
+                    if old or is_dead(temporary.name):
                         temporary.unlink()
 
 

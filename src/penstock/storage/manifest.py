@@ -2,8 +2,9 @@
 
 A version is one small JSON file, ``manifest/0000000042.json``, published exclusively: of two writers that
 want to create the same version one succeeds and the other gets an error. A version may only follow its
-predecessor, so the chain has no gaps in which two writers could miss each other. Files are never changed; a
-crash during a commit leaves the previous version the newest.
+predecessor, so there are no gaps in which two writers could miss each other; only a restore, while nobody
+writes, takes away versions between an old one and its own. Files are never changed; a crash during a commit
+leaves the previous version the newest.
 
 Most versions are stored as a delta to the one before, whose checksum they name; every so often one is stored
 whole. So opening a version reads a chain of files, and a missing or damaged one is an error that names it.

@@ -10,13 +10,16 @@ has only the newest of them; the others are in pages (:mod:`penstock.storage.cha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.storage.references import BatchRef, ChangeSegment, PageRef
 
-__all__ = ["StoredLayout", "Version"]
+__all__ = ["EarlierVersion", "Retention", "StoredLayout", "Version"]
+
+ALWAYS_KEPT = 2
+"""The newest version, and the one before it: a crash during a commit leaves one of them or both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,32 @@ class StoredLayout:
 
     workers: int
     assignment: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierVersion:
+    """A version before another one, which can still be opened."""
+
+    number: int
+    step: int
+    made_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Which versions stay openable: the last ``versions`` ones, and those made in the last ``for_us``
+    microseconds. They are always the newest ones without a gap in time."""
+
+    versions: int = ALWAYS_KEPT
+    for_us: int = 0
+
+    def kept(self, earlier: Sequence[EarlierVersion], newest: EarlierVersion) -> tuple[EarlierVersion, ...]:
+        """Those of the ``earlier`` versions (oldest first) that are kept when ``newest`` is made."""
+        first = max(0, len(earlier) + 1 - max(self.versions, ALWAYS_KEPT))
+        if self.for_us:
+            since = newest.made_us - self.for_us
+            first = next((n for n, found in enumerate(earlier[:first]) if found.made_us >= since), first)
+        return tuple(earlier[first:])
 
 
 @dataclass(frozen=True)
@@ -55,6 +84,19 @@ class Version:
     """Whether rows have come to tables that are not static, so that static ones must not change any more."""
     catalog: Mapping[str, Any] | None = None
     layout: StoredLayout | None = None
+    earlier: tuple[EarlierVersion, ...] | None = None
+    """The versions before it that can be opened, oldest first; None if it was not recorded. Then it is those
+    from ``oldest`` on."""
+    retention: Retention = Retention()
+    """Which versions are to be kept, until a run says otherwise."""
+    branch: int = 0
+    """The version that the last restore made; 0 if there was none. The input log has its own folder in each
+    branch, so steps that a restore discarded are not taken for later ones."""
+
+    @property
+    def mark(self) -> EarlierVersion:
+        """What later versions record about this one."""
+        return EarlierVersion(self.number, self.step, self.made_us)
 
     @property
     def retained_after(self) -> int:

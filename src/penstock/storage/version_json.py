@@ -19,7 +19,7 @@ from penstock.storage.references import (
     blocks_of,
     sorted_refs,
 )
-from penstock.storage.version import StoredLayout, Version
+from penstock.storage.version import EarlierVersion, Retention, StoredLayout, Version
 
 __all__ = [
     "delta_from_json",
@@ -52,7 +52,7 @@ def version_to_json(version: Version) -> dict[str, Any]:
     names = _Names()
     arrangements = {slot: _refs_to_json(refs, names) for slot, refs in version.arrangements.items()}
     changes = [segment_to_json(found) for found in version.changes]
-    return {
+    value = {
         "pipeline": version.pipeline,
         "hash_version": version.hash_version,
         "seed": version.seed,
@@ -69,6 +69,13 @@ def version_to_json(version: Version) -> dict[str, Any]:
         "layout": _layout_to_json(version.layout),
         "catalog": version.catalog,
     }
+    if version.earlier is not None:
+        value["earlier"] = _earlier_to_json(version.earlier)
+    if version.retention != Retention():
+        value["retention"] = _retention_to_json(version.retention)
+    if version.branch:
+        value["branch"] = version.branch
+    return value
 
 
 def version_from_json(number: int, body: Mapping[str, Any]) -> Version:
@@ -90,11 +97,15 @@ def version_from_json(number: int, body: Mapping[str, Any]) -> Version:
         static_frozen=body["moving"],
         catalog=body["catalog"],
         layout=_layout_from_json(body["layout"]),
+        earlier=_earlier_from_json(body["earlier"]) if "earlier" in body else None,
+        retention=Retention(**body["retention"]) if "retention" in body else Retention(),
+        branch=body.get("branch", 0),
     )
 
 
 def delta_to_json(change: VersionDelta) -> dict[str, Any]:
-    """The delta of a manifest; ``catalog`` and ``layout`` are there only if they were replaced."""
+    """The delta of a manifest; ``catalog``, ``layout`` and ``retention`` are there only if they were
+    replaced."""
     names = _Names()
     slots = {
         slot: [list(found.removed), _refs_to_json(found.added, names)] for slot, found in change.slots.items()
@@ -116,6 +127,10 @@ def delta_to_json(change: VersionDelta) -> dict[str, Any]:
         value["layout"] = _layout_to_json(change.layout.value)
     if change.catalog is not None:
         value["catalog"] = change.catalog.value
+    if change.earlier is not None:
+        value["earlier"] = [change.earlier.dropped, _earlier_to_json(change.earlier.added)]
+    if change.retention is not None:
+        value["retention"] = _retention_to_json(change.retention.value)
     return value
 
 
@@ -140,6 +155,8 @@ def delta_from_json(number: int, value: Mapping[str, Any]) -> VersionDelta:
         Slid(changes[0], tuple(segment_from_json(found) for found in changes[1])),
         Replaced(value["catalog"]) if "catalog" in value else None,
         Replaced(_layout_from_json(value["layout"])) if "layout" in value else None,
+        _slid_earlier(*value["earlier"]) if "earlier" in value else None,
+        Replaced(Retention(**value["retention"])) if "retention" in value else None,
     )
 
 
@@ -167,6 +184,22 @@ def segment_from_json(value: Sequence[Any]) -> ChangeSegment:
 
 def _page_to_json(page: PageRef) -> list[Any]:
     return [page.name, page.first, page.last, page.segments, page.crc32c]
+
+
+def _earlier_to_json(earlier: Iterable[EarlierVersion]) -> list[list[int]]:
+    return [[found.number, found.step, found.made_us] for found in earlier]
+
+
+def _earlier_from_json(value: Iterable[Sequence[int]]) -> tuple[EarlierVersion, ...]:
+    return tuple(EarlierVersion(*found) for found in value)
+
+
+def _slid_earlier(dropped: int, added: Iterable[Sequence[int]]) -> Slid[EarlierVersion]:
+    return Slid(dropped, _earlier_from_json(added))
+
+
+def _retention_to_json(retention: Retention) -> dict[str, int]:
+    return {"versions": retention.versions, "for_us": retention.for_us}
 
 
 def _layout_to_json(layout: StoredLayout | None) -> dict[str, Any] | None:

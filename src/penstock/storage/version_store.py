@@ -10,8 +10,7 @@ the pages.
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,7 @@ from penstock.storage.delta import apply, delta
 from penstock.storage.interface import Backend, NameTakenError
 from penstock.storage.manifest import Base, Manifest, ManifestStore, StoredManifest, measured
 from penstock.storage.references import ChangeBlock, ChangeSegment, PageRef
-from penstock.storage.version import Version
+from penstock.storage.version import EarlierVersion, Version
 from penstock.storage.version_json import (
     delta_from_json,
     delta_to_json,
@@ -30,12 +29,11 @@ from penstock.storage.version_json import (
     version_to_json,
 )
 
-__all__ = ["Prepared", "VersionStore", "newest_version"]
+__all__ = ["Prepared", "Unreadable", "VersionStore", "newest_version"]
 
 CHAIN = 64
 """The largest number of deltas to one whole version."""
 _log = logging.getLogger(__name__)
-_PAGE = re.compile(r"changes/(\d{10})-[0-9a-f]{12}\.json")
 
 
 @dataclass(frozen=True)
@@ -73,6 +71,14 @@ class Prepared:
         return self.chain.version
 
 
+@dataclass(frozen=True)
+class Unreadable:
+    """A version that cannot be read, and why."""
+
+    number: int
+    problem: StorageError
+
+
 class VersionStore:
     """The versions in one backend. One thread at a time prepares and publishes; others may read."""
 
@@ -85,8 +91,8 @@ class VersionStore:
     # ---- reading ----------------------------------------------------------------------------------
 
     def numbers(self) -> list[int]:
-        """The versions that have a manifest, oldest first. Only those from ``Version.oldest`` of the newest
-        one on can be opened: others are there because one of those is read from them."""
+        """The versions that have a manifest, oldest first. Those of :meth:`earlier` and the newest one can be
+        opened: others are there because one of those is read from them."""
         return self._manifests.versions()
 
     def latest(self) -> Version | None:
@@ -98,25 +104,45 @@ class VersionStore:
         self._newest = self._chain(stored)[-1]
         return self._newest.version
 
+    def newest(self) -> Version | None:
+        """The newest version for somebody who only looks: it may not be durable yet."""
+        numbers = self.numbers()
+        return self.load(numbers[-1]) if numbers else None
+
     def load(self, number: int) -> Version:
         """One version."""
         return self._chain(self._manifests.load(number))[-1].version
 
-    def before(self, latest: Version) -> list[Version]:
-        """The versions before the newest one that can be opened, oldest first. One that cannot be read is
-        reported and left out, with all before it: that does no harm to the newest one."""
-        found: list[Version] = []
-        number = latest.number
-        while number >= latest.oldest and self._manifests.has(number):
+    def load_each(self, numbers: Collection[int]) -> Iterator[Version | Unreadable]:
+        """These versions, newest first. Each manifest is read once, and no more versions are in memory than
+        one chain has."""
+        left = sorted(numbers)
+        while left:
+            number = left[-1]
             try:
                 chain = self._chain(self._manifests.load(number))
             except StorageError as problem:
-                if number < latest.number:
-                    _log.warning("version %d cannot be opened any more: %s", number, problem)
+                left.pop()
+                yield Unreadable(number, problem)
+                continue
+            for each in reversed(chain):
+                if left and each.version.number == left[-1]:
+                    left.pop()
+                    yield each.version
+
+    def earlier(self, latest: Version) -> tuple[EarlierVersion, ...]:
+        """The versions before the newest one that can be opened, oldest first. Where the newest one does not
+        record it, one that cannot be read is left out, with all before it: that does no harm to the newest
+        one."""
+        if latest.earlier is not None:
+            return latest.earlier
+        found: list[EarlierVersion] = []
+        for each in self.load_each([n for n in self.numbers() if latest.oldest <= n < latest.number]):
+            if isinstance(each, Unreadable):
+                _log.warning("version %d cannot be opened any more: %s", each.number, each.problem)
                 break
-            found = [*(each.version for each in chain), *found]
-            number = chain[0].version.number - 1
-        return [version for version in found if latest.oldest <= version.number < latest.number]
+            found.append(each.mark)
+        return tuple(reversed(found))
 
     def whole_of(self, number: int) -> int:
         """The version that is stored whole and that this one is read from."""
@@ -156,6 +182,10 @@ class VersionStore:
     def segments(self, version: Version) -> set[str]:
         """The segments that a version refers to: those of its state, and of the changes that it retains."""
         return {ref.segment for ref in version.batches()} | {c.segment for c in self.changes(version)}
+
+    def files(self, version: Version) -> set[str]:
+        """All segments and pages that a version refers to."""
+        return self.segments(version) | {page.name for page in version.pages}
 
     def _page(self, ref: PageRef) -> tuple[ChangeSegment, ...]:
         found = self._read.get(ref.name)
@@ -213,31 +243,14 @@ class VersionStore:
 
     # ---- deleting ---------------------------------------------------------------------------------
 
-    def referenced(self, versions: Iterable[Version]) -> set[str]:
-        """All segments and pages that these versions refer to."""
-        kept = list(versions)
-        names: set[str] = set()
-        for version in kept:
-            names |= {ref.segment for ref in version.batches()}
-            names |= {page.name for page in version.pages}
-        # Versions share most of their changes. The one that retains the most of them says which are needed.
-        after = min((version.retained_after for version in kept), default=-1)
-        for page in {page.name: page for version in kept for page in version.pages}.values():
-            names |= {found.segment for found in live(self._page(page), after)}
-        for version in kept:
-            names |= {found.segment for found in live(version.changes, after)}
-        return names
-
-    def prune(self, oldest: int, needed: Collection[str], newest: int) -> None:
-        """Deletes the manifests that no version from ``oldest`` on is read from, and pages made for a version
-        before ``newest`` that are not ``needed``."""
+    def prune(self, oldest: int) -> None:
+        """Deletes the manifests that no version from ``oldest`` on is read from."""
         with suppress(StorageError):  # damaged: then nothing says which manifests it needs
             self._manifests.prune_before(self.whole_of(oldest))
-        for name in self._backend.list("changes/"):
-            match = _PAGE.fullmatch(name)
-            if match is not None and name not in needed and int(match[1]) < newest:
-                self._backend.delete(name)
-                self._read.pop(name, None)
+
+    def forget_page(self, name: str) -> None:
+        """A page was deleted."""
+        self._read.pop(name, None)
 
 
 def newest_version(backend: Backend) -> Version | None:

@@ -310,10 +310,6 @@ class Spine:
         if self._filing is not None:
             self._filing.bytes_in_memory += self._bytes_in_memory - before
 
-    def merged(self) -> Batch | None:
-        """The whole arrangement as one batch (a scan: for reading a view, never in a step)."""
-        return merge_batches(self._batches) if self._batches else None
-
 
 def _in_memory(batches: Sequence[Batch]) -> Filed:
     return Filed(merge_batches(batches))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.circuit.layout import Layout
 from penstock.circuit.operators import AppendTable
+from penstock.trace import merge_runs
 from penstock.zset import ReferenceZSet
 from tests.circuit.alone import Alone, delta, meaning
 from tests.circuit.operators.plain import ROW, SCHEMA
@@ -23,8 +24,7 @@ def test_an_append_only_table_keeps_every_row_and_opens_with_all_of_them(steps: 
         assert meaning(alone.step(delta(SCHEMA, change))) == ReferenceZSet.of_rows(change)
     everything = [entry for change in steps for entry in change]
     assert len(alone.spines[0]) == len(everything)  # equal rows are told apart: none is merged with another
-    kept = alone.spines[0].merged()
-    assert kept is None or is_sorted_and_consolidated(kept)
+    assert all(map(is_sorted_and_consolidated, merge_runs(alone.stored(0))))
     alone.opening = True
     assert meaning(alone.step(delta(SCHEMA, []))) == ReferenceZSet.of_rows(everything)
     assert len(alone.spines[0]) == len(everything)

@@ -14,24 +14,23 @@ from penstock.errors import StorageError
 from penstock.pipeline.checking.logs import LogCheck
 from penstock.pipeline.checking.report import CheckReport, Note, Problem, Progress
 from penstock.pipeline.checking.segments import SegmentCheck, uses_of
+from penstock.pipeline.garbage import PAGE, SEGMENT
+from penstock.pipeline.stored_state import LOG_FILE, SKIPPED, branch_of
 from penstock.schedule.stored_version import StoredVersion, load_version, openable
 from penstock.storage import Backend, LocalBackend, ManifestStore, VersionStore
 
 __all__ = ["check_folder"]
 
 _ATTEMPTS = 5
-_SEGMENT = re.compile(r"segments/\d{10}-.*\.seg")
-_KNOWN = re.compile(
-    r"manifest/\d{10}\.json|(?:input|acknowledged)/\d{10}\.log|segments/\d{10}-.*\.seg|"
-    r"skipped/\d{10}-[0-9a-f]+\.json|(?:changes|metrics)/\d{10}-[0-9a-f]{12}\.json|discarded/.*"
-)
+_OTHERS = re.compile(r"manifest/\d{10}\.json|metrics/\d{10}-[0-9a-f]{12}\.json|discarded/.*")
+_KNOWN = (SEGMENT, PAGE, LOG_FILE, SKIPPED, _OTHERS)
 
 
 def check_folder(backend: Backend, progress: Progress | None = None) -> CheckReport:
     """Checks every file of a folder."""
     versions, problems = _versions(backend)
     uses = uses_of(versions)
-    names = sorted({*filter(_SEGMENT.fullmatch, backend.list("segments/")), *uses})
+    names = sorted({*filter(SEGMENT.fullmatch, backend.list("segments/")), *uses})
     segments = SegmentCheck(backend, uses)
     total, done = sum(_size(backend, name) for name in names), 0
     for name in names:
@@ -46,7 +45,8 @@ def check_folder(backend: Backend, progress: Progress | None = None) -> CheckRep
         segments.check(name, advance)
     logs = _logs(backend, versions)
     files = backend.list()
-    notes = [*segments.notes, *logs.notes, *_leftovers(backend, files)]
+    branch = versions[-1].branch if versions else 0
+    notes = [*segments.notes, *logs.notes, *_leftovers(backend, files, branch)]
     return CheckReport(
         versions[-1].pipeline if versions else "",
         tuple(version.number for version in versions),
@@ -74,13 +74,13 @@ def _versions(backend: Backend) -> tuple[list[StoredVersion], list[Problem]]:
         try:
             found.append(load_version(backend, store, number))
         except StorageError as error:
-            if backend.exists(name):  # otherwise a newer version replaced it
+            if backend.exists(name) or store.numbers()[-1:] == numbers[-1:]:  # or a newer one replaced it
                 problems.append(Problem(name, str(error), versions=(number,)))
     names = {version.pipeline for version in found}
     if len(names) > 1:
         what = f"versions of several pipelines: {', '.join(sorted(names))}"
         problems.append(Problem("manifest/", what))
-    if not found and not problems and (left := [name for name in backend.list() if _KNOWN.fullmatch(name)]):
+    if not found and not problems and (left := [name for name in backend.list() if _is_known(name)]):
         what = f"no version is left, but {left[0]} shows that there was one"
         problems.append(Problem("manifest/", what))
     return found, problems
@@ -101,21 +101,30 @@ def _logs(backend: Backend, versions: Sequence[StoredVersion]) -> LogCheck:
     return checked
 
 
-def _leftovers(backend: Backend, files: Sequence[str]) -> list[Note]:
+def _is_known(name: str) -> bool:
+    return any(pattern.fullmatch(name) for pattern in _KNOWN)
+
+
+def _leftovers(backend: Backend, files: Sequence[str], branch: int) -> list[Note]:
     """Files that are no part of a pipeline, or that crashed writers left."""
     notes = [
-        Note(name, "not a file of Penstock", _size(backend, name))
-        for name in files
-        if not _KNOWN.fullmatch(name)
+        Note(name, "not a file of Penstock", _size(backend, name)) for name in files if not _is_known(name)
     ]
     notes += [
-        Note(name, "given up by penstock recover; never read", _size(backend, name))
+        Note(name, "given up by penstock recover or restore; never read", _size(backend, name))
         for name in files
         if name.startswith("discarded/")
     ]
+    notes += [
+        Note(name, "from before a restore; moved to discarded/ by the next run", _size(backend, name))
+        for name in files
+        if branch_of(name) not in (None, branch)
+    ]
     if isinstance(backend, LocalBackend):
         notes += [
-            Note(f".tmp/{name}", "being written, or left by a writer that died; removed after a day", size)
+            Note(
+                f".tmp/{name}", "being written, or left by a writer that died; removed by the next run", size
+            )
             for name, size in backend.unfinished()
         ]
     return notes

@@ -1,27 +1,25 @@
 """Checks the input log, the log of acknowledged steps, and decisions to skip files.
 
 Acknowledged steps are read before the input log: a pipeline that runs meanwhile writes a step first and
-acknowledges it then. The steps that the newest two versions need must all be there, one after the other.
+acknowledges it then. The steps since the oldest version that can be opened must all be there, one after the
+other. After a restore, those before it have no log.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from penstock.errors import CorruptionError, StorageError
 from penstock.pipeline.checking.report import Note, Problem
 from penstock.pipeline.step_input import StepInput
+from penstock.pipeline.stored_state import LOG_FILE, log_folder
 from penstock.schedule.stored_version import StoredVersion
 from penstock.storage import Backend, log_owner
 from penstock.storage.frames import LogFile
 
 __all__ = ["LogCheck"]
-
-_FILE = re.compile(r"(?:input|acknowledged)/(\d{10})\.log")
-_OPENABLE = 2  # the newest versions, for which the steps since are kept
 
 
 class LogCheck:
@@ -31,14 +29,16 @@ class LogCheck:
         self._backend = backend
         self._seed = versions[-1].seed if versions else ""
         self._version = versions[-1].step if versions else 0
-        self._before = versions[-_OPENABLE:][0].step if versions else 0
+        self._branch = versions[-1].branch if versions else 0
+        logged = [version for version in versions if version.number >= self._branch]
+        self._before = logged[0].step if logged else 0
         self.problems: list[Problem] = []
         self.notes: list[Note] = []
 
     def check(self) -> None:
         """Checks everything."""
-        acknowledged = self._steps("acknowledged", decode=False)
-        inputs = self._steps("input", decode=True)
+        acknowledged = self._steps(log_folder("acknowledged", self._branch), decode=False)
+        inputs = self._steps(log_folder("input", self._branch), decode=True)
         self._skipped()
         if not self.problems:
             self._compare(acknowledged, inputs)
@@ -46,7 +46,7 @@ class LogCheck:
     def _steps(self, folder: str, *, decode: bool) -> list[int]:
         """The steps in a log."""
         found: list[int] = []
-        names = [name for name in self._backend.list(f"{folder}/") if _FILE.fullmatch(name)]
+        names = [name for name in self._backend.list(f"{folder}/") if LOG_FILE.fullmatch(name)]
         for name, following in zip_longest(names, names[1:], fillvalue=""):
             try:
                 found += self._steps_of(name, following, decode=decode)
@@ -75,7 +75,8 @@ class LogCheck:
         return steps
 
     def _compare(self, acknowledged: Sequence[int], inputs: Sequence[int]) -> None:
-        names = [name for name in self._backend.list("input/") if _FILE.fullmatch(name)]
+        folder = log_folder("input", self._branch)
+        names = [name for name in self._backend.list(f"{folder}/") if LOG_FILE.fullmatch(name)]
         started = _first_step(names[-1]) - 1 if names else 0
         last, expected = max([self._version, *inputs]), self._before + 1
         known = max([self._version, started, *acknowledged])
@@ -91,10 +92,11 @@ class LogCheck:
     def _missing(self, first: int, last: int) -> None:
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
         needs = "an older version needs" if last <= self._version else "had been acknowledged"
-        self.problems.append(Problem("input/", f"{steps}, which {needs}, cannot be found in the input log"))
+        folder = f"{log_folder('input', self._branch)}/"
+        self.problems.append(Problem(folder, f"{steps}, which {needs}, cannot be found in the input log"))
 
     def _skipped(self) -> None:
-        for name in self._backend.list("skipped/"):
+        for name in self._backend.list(f"{log_folder('skipped', self._branch)}/"):
             try:
                 decision = json.loads(bytes(self._backend.open(name)))
                 if not {"step", "path"} <= decision.keys():
