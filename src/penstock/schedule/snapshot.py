@@ -23,19 +23,17 @@ from penstock.schedule.memory import is_short_of_memory
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.opening import Written, WrittenChanges
 from penstock.storage import Backend, BatchRef, ChangeBlock, Segment, SegmentWriter
-from penstock.trace import SMALLEST, Batch, Held, pack
+from penstock.trace import Batch, Held
 from penstock.trace.filing import Filing, meta_of
+from penstock.trace.form import Forms, shape_of, whole
 from penstock.trace.spine import LARGE
-from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, small_codecs
+from penstock.trace.stored import BLOCKS, can_be_stored
 from penstock.zset.width import exceeds_together
 
 __all__ = ["PACKED", "Snapshot", "joined"]
 
 PACKED = "packed batch"
-"""The kind of a segment's block."""
-BLOCKED = 65_536
-"""The number of rows from which on a batch is stored in blocks. Smaller ones are read as a whole. So are the
-rows of append-only tables, whose words need not be stored."""
+"""The kind of a segment's block that earlier releases wrote: compressed, as a Parquet file."""
 OWN_SEGMENT_BYTES = 1 << 20
 """A batch of this many bytes has its own segment: in a shared one, it and others would keep each other's
 space occupied. Two more syncs are cheap compared with writing it."""
@@ -50,8 +48,8 @@ class Snapshot:
     version: int
     arrangements: Mapping[str, Sequence[Held]]
     changes: Mapping[str, Sequence[pa.RecordBatch]]
-    packed: Mapping[str, bool] | None = None
-    """Set if large batches are to be packed: the arrangements for which words are stored too."""
+    form: Forms = whole
+    """In which form a batch of an arrangement is stored."""
     sparse: frozenset[str] = frozenset()
     """Segments whose batches are to be written again."""
     occupancy: Occupancy = field(default_factory=Occupancy)
@@ -141,19 +139,11 @@ class Snapshot:
         """Adds a batch to a segment; returns its position, and its size in bytes."""
         batch, meta = held.batch.whole(), meta_of(slot, held.batch.ordered)
         before = writer.size
-        if (
-            len(batch) >= BLOCKED
-            and can_be_stored(batch)
-            and (self.packed is not None or not batch.is_sequence)
-        ):
-            rows = batch.to_columns()
-            codecs = (
-                small_codecs(rows.schema, derived=not self.packed[slot]) if self.packed is not None else PLAIN
-            )
-            entry = writer.add_blocks(BLOCKS, meta, rows, codecs)
-        elif self.packed is not None and len(batch) >= SMALLEST:
-            block = pack(batch, with_words=self.packed[slot])
-            entry = writer.add(PACKED, {**meta, "rows": len(batch)}, block)
+        form = (
+            self.form(slot, shape_of(batch, is_sequence=batch.is_sequence)) if can_be_stored(batch) else None
+        )
+        if form is not None:
+            entry = writer.add_blocks(BLOCKS, meta, batch.to_columns(), form)
         else:
             entry = writer.add("batch", meta, batch.to_arrow())
         place = BatchRef(writer.name, entry, 0, len(batch), writer.checksum(entry))

@@ -1,7 +1,7 @@
 """A worker's arrangements: opened from segments, extended when a step is accepted, written from snapshots.
 
-With ``compact`` large batches are written packed; the reader sees from the block which form it has. With a
-``merger`` large merges run in its threads.
+In which form a batch is written is decided in :mod:`penstock.trace.form`; the reader sees from the entry
+which form it has. With a ``merger`` large merges run in its threads.
 
 A large batch is in blocks, of which only those are read that a step needs. Within a budget of ``memory``
 bytes, half is for blocks and half for batches in memory: if these take more after a commit, they are used
@@ -23,13 +23,16 @@ import pyarrow as pa
 
 from penstock.circuit.layout import Layout
 from penstock.circuit.operator import Operator
+from penstock.circuit.operators.table import Table
+from penstock.circuit.operators.view import View
 from penstock.errors import CorruptionError
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.snapshot import PACKED, Snapshot
-from penstock.storage import Backend, BatchRef, Entry, Pool, Segment
+from penstock.storage import Backend, BatchRef, BlockForm, Entry, Pool, Segment
 from penstock.storage.resident import Derive
 from penstock.trace import Batch, Spine, unpack
 from penstock.trace.filing import Filing
+from penstock.trace.form import Kind, Shape, form_of
 from penstock.trace.order import Ordered
 from penstock.trace.stored import BLOCKS
 from penstock.zset import HashSeed
@@ -76,7 +79,8 @@ class Arrangements:
         self._backend, self._layout, self._worker, self._owners = backend, layout, worker, owners
         self._stored, self._seed, self._compact = stored, seed, compact
         self._merger, self._memory = merger, memory
-        self._filing = Filing(backend, worker, Pool(None if memory is None else memory // 2), self._derive)
+        pool = Pool(None if memory is None else memory // 2)
+        self._filing = Filing(backend, worker, pool, self._derive, self._form)
         self._filing.snapshot_taken(version)
         self._spines: dict[str, Spine] = {}
         self._occupancy = Occupancy()
@@ -107,6 +111,10 @@ class Arrangements:
         """Computes words from values, if the arrangement's operator can."""
         words, seed = self._owners[slot].words, self._seed
         return None if words is None else lambda values, rows: words(values, rows, seed)
+
+    def _form(self, slot: str, shape: Shape) -> BlockForm | None:
+        owner = self._owners[slot]
+        return form_of(shape, kind_of(owner), derivable=owner.words is not None, compact=self._compact)
 
     def _unpacked(self, segment: Segment, slot: str, number: int) -> Batch:
         entry = segment.entries[number]
@@ -151,7 +159,6 @@ class Arrangements:
                 spine.take_published()
             held = {slot: self.spine(slot).held for slot in slots}
             self._filing.snapshot_taken(version)
-        packed = {slot: self._owners[slot].words is None for slot in held} if self._compact else None
         sparse: frozenset[str] = frozenset()
         if held.keys() == self._owners.keys():  # otherwise it is not known what else is in use
             self._look_into_segments()
@@ -162,7 +169,7 @@ class Arrangements:
             version,
             held,
             changes,
-            packed,
+            self._form,
             sparse=sparse,
             occupancy=self._occupancy,
             filing=self._filing,
@@ -181,6 +188,13 @@ class Arrangements:
         for name, size in used.items():
             whole = sum(entry.length for entry in open_segment(self._backend, name).entries)
             self._occupancy.stretch(name, whole / max(1, size))
+
+
+def kind_of(operator: Operator) -> Kind:
+    """What an operator's arrangements are for."""
+    if isinstance(operator, View):
+        return Kind.VIEW
+    return Kind.TABLE if isinstance(operator, Table) else Kind.INDEX
 
 
 def _rows(entry: Entry) -> int:

@@ -28,7 +28,8 @@ import pyarrow as pa
 from penstock.errors import CorruptionError, StorageError
 from penstock.storage import strict_json
 from penstock.storage.block import decode_batch, encode_batch
-from penstock.storage.block_index import BlockIndex, Codec
+from penstock.storage.block_form import BlockForm
+from penstock.storage.block_index import BlockIndex
 from penstock.storage.block_writer import BlockWriter, bounds_of_rows
 from penstock.storage.checksum import ALIGNMENT, HEADER_SIZE, crc32c, seal, unseal
 from penstock.storage.interface import Backend, Part, to_buffer
@@ -107,13 +108,13 @@ class SegmentWriter:
         return number
 
     def add_blocks(
-        self, kind: str, meta: Mapping[str, object], batch: pa.RecordBatch, codecs: Mapping[str, Codec]
+        self, kind: str, meta: Mapping[str, object], batch: pa.RecordBatch, form: BlockForm
     ) -> int:
         """The same as blocks, of a batch that can be stored like that."""
         number = len(self._entries)
         placed: list[tuple[int, Part]] = []
         writer = BlockWriter(
-            batch.schema, bounds_of_rows(batch), codecs, self._size, lambda *at: placed.append(at)
+            batch.schema, bounds_of_rows(batch), form, self._size, lambda *at: placed.append(at)
         )
         writer.add(batch)
         entry, index = blocks_entry(self.name, number, kind, meta, self._size, writer)

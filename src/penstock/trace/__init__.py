@@ -5,14 +5,13 @@ from penstock.trace.builders import merge_runs
 from penstock.trace.first import lookup_first
 from penstock.trace.first_candidates import first_candidates
 from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
-from penstock.trace.packed import SMALLEST, KeyWords, pack, stored_rows, unpack
+from penstock.trace.packed import KeyWords, stored_rows, unpack
 from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
 from penstock.trace.scan import scan, truncate_above, truncate_below
 from penstock.trace.soundness import unsound
 from penstock.trace.spine import Held, Spine
 
 __all__ = [
-    "SMALLEST",
     "Batch",
     "Held",
     "KeyWords",
@@ -32,7 +31,6 @@ __all__ = [
     "merge_batches",
     "merge_runs",
     "order_words",
-    "pack",
     "scan",
     "stored_rows",
     "sum_of",

@@ -17,11 +17,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.storage import Backend, BatchRef, Pool, Segment
+from penstock.storage import PLAIN_FORM, Backend, BatchRef, Pool, Segment
 from penstock.storage.resident import Derive
 from penstock.trace.batch import WORDS, Batch
+from penstock.trace.form import Forms, shape_of_sum, whole
 from penstock.trace.order import Ordered
-from penstock.trace.stored import PLAIN, can_be_stored, merge_to_draft, stored_batch
+from penstock.trace.stored import can_be_stored, merge_to_draft, stored_batch
 
 __all__ = ["Filed", "Filing"]
 
@@ -40,10 +41,17 @@ class Filing:
     """Writes batches of one worker to segments and opens them from there, within the pool."""
 
     def __init__(
-        self, backend: Backend, worker: int, pool: Pool, derive: Callable[[str], Derive | None]
+        self,
+        backend: Backend,
+        worker: int,
+        pool: Pool,
+        derive: Callable[[str], Derive | None],
+        form: Forms = whole,
     ) -> None:
-        """``derive`` gives the function that computes the words of an arrangement from its values."""
-        self._backend, self._worker, self.pool, self._derive = backend, worker, pool, derive
+        """``derive`` gives the function that computes the words of an arrangement from its values, ``form``
+        the form of its batches."""
+        self._backend, self._worker, self.pool = backend, worker, pool
+        self._derive, self._form = derive, form
         self._next_version = 1
         self.lock = threading.Lock()
         """Held while a segment is published, and while a snapshot is taken."""
@@ -61,7 +69,8 @@ class Filing:
     def write(self, job: object, batches: Sequence[Batch], slot: str) -> Filed:
         """Files the sum of batches. May run in another thread, while they are read."""
         ordered = batches[0].ordered
-        draft = merge_to_draft(self._backend, batches, meta_of(slot, ordered), PLAIN)
+        form = self._form(slot, shape_of_sum(batches)) or PLAIN_FORM
+        draft = merge_to_draft(self._backend, batches, meta_of(slot, ordered), form)
         if draft.rows == 0:
             draft.discard()
             return Filed(None)
