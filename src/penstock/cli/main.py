@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from penstock import __version__
 from penstock.cli.check import check
 from penstock.cli.console import err, out, print_error
+from penstock.cli.convert import convert
 from penstock.cli.demo.command import demo
 from penstock.cli.explain import explain
 from penstock.cli.inspect import inspect
@@ -150,6 +151,12 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
             ),
             ("penstock inspect shop-state --rows 3f2a", "the first rows of an arrangement's batches"),
             ("penstock inspect shop-state --json", "everything, for other programs"),
+        ),
+    ),
+    (
+        convert,
+        _examples(
+            ("penstock convert shop-state", "rewrite what an earlier release wrote in an older format")
         ),
     ),
     (

@@ -1,12 +1,13 @@
 """In which form a batch is stored: the one place that decides it.
 
 Recent batches are small, are read whole and are soon merged: they are stored as they are in memory. Large
-ones stay, so they are stored in blocks and small: values packed, which costs little to undo
-(:mod:`penstock.storage.encodings`). Words are what every search reads, so in indexes they are plain, to be
-searched in the mapped file, with a filter over the keys; in tables too, but for the order words, which become
-a quarter smaller. Views are only read as a whole, and sequences have words that follow from their position:
-there words are packed. Where words would take more than the values, or with ``compact``, they are not stored
-if they can be computed from the values.
+ones stay, so they are stored in blocks. Those of tables and views are small: values are packed
+(:mod:`penstock.storage.encodings`). Indexes are hot, every step looks many keys up, so they are plain, to be
+used in the mapped file: a block is there five times as fast. Batches that are searched have a filter over
+their keys; the key lanes of tables are plain too, and the order words become a quarter smaller. Views are
+only read as a whole, and sequences have words that follow from their position: there all words are packed.
+Where words would take more than the values, or with ``compact``, they are not stored if they can be computed
+from the values.
 
 Decision 79 has the figures.
 """
@@ -32,6 +33,7 @@ BLOCKED_BYTES = 16 << 20
 BLOCK_BYTES = 1 << 20
 """What a block takes at most, unless it has no more than eight rows."""
 _ORDER, _KEY, _ = WORDS
+_WEIGHT = "weight"
 
 
 class Kind(Enum):
@@ -108,7 +110,10 @@ def form_of(shape: Shape, kind: Kind, *, derivable: bool, compact: bool) -> Bloc
     codecs = dict.fromkeys(WORDS, words)
     if kind is Kind.TABLE and words is Codec.PLAIN:
         codecs[_ORDER] = Codec.PACKED
-    return BlockForm(Codec.PACKED, codecs, tight=compact, filtered=filtered, block_rows=rows)
+    codec = Codec.PACKED
+    if kind is Kind.INDEX and not compact:
+        codec, codecs[_WEIGHT] = Codec.PLAIN, Codec.PACKED  # it is nearly always one
+    return BlockForm(codec, codecs, tight=compact, filtered=filtered, block_rows=rows)
 
 
 def _block_rows(shape: Shape) -> int:
