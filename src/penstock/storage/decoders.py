@@ -98,10 +98,10 @@ def _repeat(data: Any, at: Any, end: Any, size: Any, start: Any, target: Any) ->
         return False
     mask, reached = _mask(bits), start
     for i in range(count):
-        code: Any = np.int64(field_at(data, fields, i, bits, mask))
-        if code >= distinct or reached + ends[code + 1] - ends[code] > start + size:
+        number = np.int64(field_at(data, fields, i, bits, mask))
+        if number >= distinct or reached + ends[number + 1] - ends[number] > start + size:
             return False
-        place, length = texts + ends[code], ends[code + 1] - ends[code]
+        place, length = texts + ends[number], ends[number + 1] - ends[number]
         if length <= 8 and reached + 8 <= start + size:  # what is too much is overwritten by the next row
             put_word(target, reached, get_word(data, place))
         else:

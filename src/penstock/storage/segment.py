@@ -261,11 +261,18 @@ class Segment:
         self._check(number, block)
         return self._decode(number, block)
 
+    def copied_columns(
+        self, backend: Backend, number: int, pool: Pool, *, searched: Collection[str]
+    ) -> ResidentColumns:
+        """The same as :meth:`columns`, but blocks are copied into memory, as by :meth:`read_copy`."""
+        return self._copied(number, pool, lambda *place: backend.read_at(self.name, *place), searched)
+
     def _all_blocks(self, number: int, read: ReadChunk) -> pa.RecordBatch:
-        columns = ResidentColumns(
-            self.name, self._index(number), Pool(), read, None, searched=(), is_mapped=False
-        )
-        return columns.stored_rows()
+        return self._copied(number, Pool(), read, ()).stored_rows()
+
+    def _copied(self, number: int, pool: Pool, read: ReadChunk, searched: Collection[str]) -> ResidentColumns:
+        index = self._index(number)
+        return ResidentColumns(self.name, index, pool, read, None, searched=searched, is_mapped=False)
 
     def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
