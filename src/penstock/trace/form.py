@@ -27,7 +27,7 @@ __all__ = ["Forms", "Kind", "Shape", "form_of", "shape_of", "shape_of_sum", "who
 BLOCKED_ROWS = 65_536
 """The number of rows from which on a batch is stored in blocks..."""
 COMPACT_ROWS = 16_384
-"""...and with ``compact``."""
+"""...and with ``compact``, or in a view, which has more batches of similar size."""
 BLOCKED_BYTES = 16 << 20
 """The number of bytes from which on it is in any case."""
 BLOCK_BYTES = 1 << 20
@@ -96,7 +96,7 @@ def _may_be_sequence(batch: Batch) -> bool:
 def form_of(shape: Shape, kind: Kind, *, derivable: bool, compact: bool) -> BlockForm | None:
     """The form of a batch in blocks, or None if it is stored whole. ``derivable`` says whether words can be
     computed from values."""
-    is_large = shape.rows >= (COMPACT_ROWS if compact else BLOCKED_ROWS)
+    is_large = shape.rows >= (COMPACT_ROWS if compact or kind is Kind.VIEW else BLOCKED_ROWS)
     if not is_large and shape.word_bytes + shape.value_bytes < BLOCKED_BYTES:
         return None
     rows = _block_rows(shape)
