@@ -30,8 +30,8 @@ GOAL_MAPPED = 1.3
 GOAL_ROCKSDB = 5.0
 NOTES = (
     "lookup: keys to columns of all their values; the median of repeated lookups of other keys each time",
-    "in blocks: mapped and plain, as state is by default while it is in use; small: compressed, as state is "
-    "when it is large and not used; direct: read past the system's cache into the pool",
+    "blocks: mapped and plain, as indexes are stored; packed blocks: as tables are, unpacked into the pool; "
+    "direct: plain blocks read past the system's cache into the pool",
     "merge: a tenth of new rows merged into the ten million, rows written a second",
 )
 

@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from bench.storage.rows import Figures, Rows, timed_ms
-from penstock.storage import Backend, Pool, Segment, open_backend
+from penstock.storage import PLAIN_FORM, Backend, BlockForm, Pool, Segment, open_backend
 from penstock.trace import Batch, build_batch, lookup_rows, merge_batches, scan
 from penstock.trace.batch import WORDS
-from penstock.trace.stored import PLAIN, Codecs, merge_to_draft, small_codecs, stored_batch
+from penstock.trace.form import Purpose, form_of, shape_of
+from penstock.trace.stored import merge_to_draft, stored_batch
 from penstock.zset import Hashes, gather, numbers
 
 __all__ = ["measure_ours"]
@@ -32,14 +33,14 @@ def measure_ours(rows: Rows, folder: Path) -> Iterator[tuple[str, Figures]]:
     del merged
     yield "in memory", _figures(rows, lambda: batch, REPEATS, merge, batch.nbytes / len(rows))
     plain = folder / "plain"
-    for name, codecs in (("plain", PLAIN), ("small", small_codecs(batch.to_columns().schema, derived=False))):
+    for name, form in _forms(batch).items():
         backend = open_backend(folder / name)
-        size = _write(backend, [batch], codecs, "segments/a.seg")
+        size = _write(backend, [batch], form, "segments/a.seg")
         opened = _opener(backend, "segments/a.seg")
         began = time.perf_counter()
-        _write(backend, [opened(), more], codecs, "segments/b.seg")
+        _write(backend, [opened(), more], form, "segments/b.seg")
         merge = 1.1 * len(rows) / (time.perf_counter() - began) / 1e6
-        title = "blocks" if name == "plain" else "small blocks"
+        title = "blocks" if name == "plain" else f"{name} blocks"
         cold = _figures(rows, _cold(folder / name, opened), 3, merge, size / len(rows))
         yield f"{title}, cold", cold
         warm = opened()
@@ -58,8 +59,18 @@ def _batch(rows: Rows) -> Batch:
     return build_batch(rows.key, lane, None, np.ones(len(rows), np.int64), rows.columns())
 
 
-def _write(backend: Backend, batches: Sequence[Batch], codecs: Codecs, name: str) -> int:
-    draft = merge_to_draft(backend, batches, META, codecs)
+def _forms(batch: Batch) -> dict[str, BlockForm]:
+    """As indexes are stored, and as tables are."""
+    shape = shape_of(batch, is_sequence=False)
+    forms = {
+        "plain": form_of(shape, Purpose.INDEX, derivable=False, compact=False),
+        "packed": form_of(shape, Purpose.TABLE, derivable=False, compact=False),
+    }
+    return {name: form or PLAIN_FORM for name, form in forms.items()}
+
+
+def _write(backend: Backend, batches: Sequence[Batch], form: BlockForm, name: str) -> int:
+    draft = merge_to_draft(backend, batches, META, form)
     _, size = draft.publish(name)
     return size
 

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-import penstock.schedule.snapshot as snapshot
+import penstock.trace.form as form
 from penstock import Pipeline
 from penstock.errors import CorruptionError
 from penstock.schedule import Worker
-from penstock.schedule.snapshot import PACKED
 from penstock.schedule.state import forget_segments, open_segment
 from penstock.storage import MemoryBackend, open_backend
+from penstock.trace.stored import BLOCKS
 from tests.pipeline.story import STEPS, check, coordinator, live
 from tests.schedule.inline import Resident, Staged
 
@@ -33,7 +33,7 @@ class CompactStaged(Staged):
 
 @pytest.fixture
 def pack_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "SMALLEST", 1)
+    monkeypatch.setattr(form, "COMPACT_ROWS", 1)
 
 
 def kinds(backend: MemoryBackend) -> set[str]:
@@ -53,7 +53,7 @@ def test_packed_state_is_resumed_by_any_number_of_workers(
         live(driver, until)
         check(driver, until)
         driver.close()
-    assert kinds(backend) == {PACKED, "changes"}
+    assert kinds(backend) == {BLOCKS, "changes"}
 
 
 def test_packed_and_plain_state_live_side_by_side(pack_everything: None) -> None:
@@ -66,7 +66,7 @@ def test_packed_and_plain_state_live_side_by_side(pack_everything: None) -> None
     plain.open()
     live(plain)
     plain.close()
-    assert kinds(backend) >= {PACKED, "batch"}
+    assert kinds(backend) >= {BLOCKS, "batch"}
     again = coordinator(backend, CompactResident, workers=3)
     again.open()
     check(again, STEPS)
@@ -116,11 +116,11 @@ def test_a_damaged_packed_block_is_named(spark: SparkSession, tmp_path: Path) ->
         (tmp_path / "state" / name, entry)
         for name in backend.list("segments/")
         for entry in open_segment(backend, name).entries
-        if entry.kind == PACKED and entry.meta["arrangement"] == slot
+        if entry.kind == BLOCKS and entry.meta["arrangement"] == slot
     ]
     content = bytearray(segment.read_bytes())
     content[entry.offset + entry.length // 2] ^= 1
     segment.write_bytes(content)
     forget_segments()
-    with pytest.raises(CorruptionError, match=rf"{segment.name}.*packed batch"), pipe.run() as run:
+    with pytest.raises(CorruptionError, match=rf"{segment.name}: block .* is damaged"), pipe.run() as run:
         run.read("keyed")

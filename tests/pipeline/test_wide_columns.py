@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-import penstock.schedule.snapshot as snapshot
+import penstock.trace.form as form
 from penstock.circuit.operation import Operation
 from penstock.expr.evaluate import Evaluator
 from penstock.expr.nodes import Call, Column, Literal
@@ -49,7 +49,7 @@ def test_every_view_is_right_after_every_step(kind: type[Resident], workers: int
 def test_wide_state_is_written_and_resumed_by_any_number_of_workers(
     kind: type[Resident], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot, "SMALLEST", 1)
+    monkeypatch.setattr(form, "COMPACT_ROWS", 1)
     backend = MemoryBackend()
     for until, workers in enumerate([1, 3, 2], start=1):
         driver = coordinator(backend, kind, workers=workers)

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import strategies as st
 
-from penstock.storage import LocalBackend, Pool, Segment, SegmentWriter, block_writer
+from penstock.storage import BlockForm, Codec, LocalBackend, Pool, Segment, SegmentWriter
 from penstock.trace import Batch, Kind, Time
 from penstock.trace.batch import WORDS
-from penstock.trace.stored import BLOCKS, PLAIN, Codecs, small_codecs, stored_batch
+from penstock.trace.stored import BLOCKS, stored_batch
 from tests.trace.reference import ReferenceBatch, Total, Update
 
 HIGHS = (0, 1 << 32, 7 << 32, 8 << 32, 0xFFFFFFFF << 32)
@@ -132,8 +131,11 @@ class Files:
         self._compressed = compressed
         self._number = itertools.count()
 
-    def codecs(self, schema: pa.Schema) -> Codecs:
-        return small_codecs(schema, derived=False) if self._compressed else PLAIN
+    @property
+    def form(self) -> BlockForm:
+        """With filters in both forms, which lookups consult."""
+        codec = Codec.PACKED if self._compressed else Codec.PLAIN
+        return BlockForm(codec, filtered="key_lo", block_rows=BLOCK_ROWS)
 
     def name(self) -> str:
         return f"segments/{next(self._number)}.seg"
@@ -145,7 +147,7 @@ class Files:
         rows = batch.whole().to_columns()
         name = self.name()
         writer = SegmentWriter(self.backend, name)
-        writer.add_blocks(BLOCKS, {}, rows, self.codecs(rows.schema))
+        writer.add_blocks(BLOCKS, {}, rows, self.form)
         writer.finish()
         return self.open(name)
 
@@ -167,9 +169,3 @@ class Files:
         self.pool.trim()
         self.pool.trim()
         assert self.pool.held == 0
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_writer, "BLOCK_ROWS", BLOCK_ROWS)
-    monkeypatch.setattr(block_writer.BlockWriter.__init__, "__defaults__", (BLOCK_ROWS,))

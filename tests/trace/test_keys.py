@@ -45,7 +45,6 @@ def test_samples_of_no_keys_and_of_all() -> None:
     assert key_count(none) == len(sample_keys(none, 5, rng)) == 0
 
 
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_on_file_only_words_are_read(kind: Kind, compressed: bool, tmp_path: Path) -> None:

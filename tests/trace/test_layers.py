@@ -39,7 +39,6 @@ from penstock.trace import (
     lookup_sums,
     merge_batches,
     merge_runs,
-    pack,
     retain,
     sample_keys,
     scan,
@@ -67,6 +66,7 @@ from tests.trace.layers import (
     times,
     unsorted,
 )
+from tests.trace.old_packing import pack
 from tests.trace.reference import ReferenceBatch, Total, Update, hashes, is_sorted_and_consolidated
 
 MEDIA = ["in memory", "on file, plain", "on file, compressed"]
@@ -188,8 +188,7 @@ class Layers(RuleBasedStateMachine):
             change, wanted = advancing(frontier), wanted.advanced(pairs(frontier))
         elif frontier:
             change, wanted = retaining(stays), wanted.where(stays_in_reference)
-        codecs = self.files.codecs(batches[0].slice(0, 0).to_columns().schema)
-        draft = merge_to_draft(self.files.backend, batches, {}, codecs, rewrite=change)
+        draft = merge_to_draft(self.files.backend, batches, {}, self.files.form, rewrite=change)
         assert draft.rows == len(wanted.totals)
         if draft.rows == 0:
             draft.discard()
@@ -347,7 +346,6 @@ def pairs(frontier: list[Time]) -> list[tuple[int, int]]:
     return [(time.step, time.iteration) for time in frontier]
 
 
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("medium", MEDIA)
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_every_operation_does_what_the_reference_does(kind: Kind, medium: str) -> None:
@@ -362,7 +360,6 @@ def test_every_operation_does_what_the_reference_does(kind: Kind, medium: str) -
     )
 
 
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "compressed"])
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_larger_batches_are_the_same_on_file_and_in_memory(

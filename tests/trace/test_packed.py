@@ -1,4 +1,5 @@
-"""Packed batches: nothing is lost, whether words are stored or computed again, and disorder is noticed."""
+"""Batches packed by earlier releases: nothing is lost, whether words are stored or computed again, and
+disorder is noticed."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.trace import Batch, KeyWords, build_batch, order_words, pack, unpack
+from penstock.trace import Batch, KeyWords, build_batch, order_words, unpack
 from penstock.zset import HashSeed, hash_columns
+from tests.trace.old_packing import pack
 
 SEED = HashSeed(3, 5)
 ROWS = 500
@@ -65,14 +67,6 @@ def test_a_batch_survives_packing(with_words: bool) -> None:
 
 def test_the_direction_of_an_ordered_batch_is_kept() -> None:
     assert unpack(pack(batch(), with_words=True), words, "descending").ordered == "descending"
-
-
-def test_words_that_are_computed_are_not_stored() -> None:
-    rows = 20_000
-    values = (pa.array(np.arange(rows)),)
-    large = build_batch(*words(values, rows), np.ones(rows, np.int64), values)
-    sizes = [pack(large, with_words=with_words).nbytes for with_words in (True, False)]
-    assert sizes[0] - sizes[1] > 16 * rows
 
 
 def test_rows_whose_hashes_are_others_now_are_refused() -> None:

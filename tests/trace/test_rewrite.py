@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,7 +74,6 @@ def test_nothing_may_be_left() -> None:
     assert len(none) == 0 and none.kind is Kind.VAL and none.to_columns().schema == batch.to_columns().schema
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_a_result_outlives_the_blocks_that_it_came_from(tmp_path: Path) -> None:
     files = Files(tmp_path, compressed=True)
     batch = sum_of([unsorted(Kind.INDEXED_ZSET, many(3, PAGES))])

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.trace import Batch, pack, unpack
+from penstock.trace import Batch, unpack
+from tests.trace.old_packing import pack
 
 VALUES = (pa.array([5, None, 7]), pa.array(["a", "b", None]))
 

@@ -13,22 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import CorruptionError
-from penstock.storage import LocalBackend, MemoryBackend, Pool, Segment, SegmentWriter, block_writer
+from penstock.storage import BlockForm, Codec, LocalBackend, MemoryBackend, Pool, Segment, SegmentWriter
+from penstock.storage.resident import FILTERS, OTHERS, SEARCHED
 from penstock.trace import Batch, build_batch, lookup_rows, lookup_sums, merge_batches
 from penstock.trace.batch import WORDS
 from penstock.trace.lookup import bounds_of
-from penstock.trace.stored import BLOCKS, PLAIN, Codecs, merge_to_draft, small_codecs, stored_batch
+from penstock.trace.stored import BLOCKS, merge_to_draft, stored_batch
 from penstock.zset import Hashes
 
-HOW = ["plain", "small", "derived"]
+HOW = ["plain", "small", "derived", "filtered"]
+FORMS = {
+    "plain": BlockForm(block_rows=16),
+    "small": BlockForm(Codec.PACKED, tight=True, block_rows=16),
+    "derived": BlockForm(Codec.PACKED, dict.fromkeys(WORDS, Codec.DERIVED), filtered="key_lo", block_rows=16),
+    "filtered": BlockForm(Codec.PACKED, dict.fromkeys(WORDS, Codec.PLAIN), filtered="key_lo", block_rows=16),
+}
 RNG = np.random.default_rng(7)
 SEED = np.uint64(0x9E3779B97F4A7C15)
-
-
-@pytest.fixture(autouse=True)
-def tiny_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_writer, "BLOCK_ROWS", 16)
-    monkeypatch.setattr(block_writer.BlockWriter.__init__, "__defaults__", (16,))
 
 
 def words_of(values: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,9 +53,8 @@ def batch_of(numbers: Sequence[int], sign: int = 1) -> Batch:
 def filed(batch: Batch, how: str, budget: int | None, folder: Path | None = None) -> Batch:
     backend = MemoryBackend() if folder is None else LocalBackend(folder)
     rows = batch.to_columns()
-    codecs: Codecs = PLAIN if how == "plain" else small_codecs(rows.schema, derived=how == "derived")
     writer = SegmentWriter(backend, "segments/a.seg")
-    writer.add_blocks(BLOCKS, {}, rows, codecs)
+    writer.add_blocks(BLOCKS, {}, rows, FORMS[how])
     writer.finish()
     columns = Segment.open(backend, "segments/a.seg").columns(
         0, Pool(budget), searched=WORDS, derive=words_of if how == "derived" else None
@@ -102,13 +102,16 @@ def test_a_merge_to_a_file_is_the_merge(how: str, parts: list[list[int]], cancel
     batches = [batch_of(part) for part in parts] + [batch_of(cancelled, -1)]
     whole = merge_batches(batches)
     backend = MemoryBackend()
-    draft = merge_to_draft(backend, [filed(batches[0], how, 500), *batches[1:]], {"arrangement": "x"}, PLAIN)
+    draft = merge_to_draft(
+        backend, [filed(batches[0], how, 500), *batches[1:]], {"arrangement": "x"}, FORMS[how]
+    )
     assert draft.rows == len(whole)
     if not len(whole):
         draft.discard()
         return
     ref, _ = draft.publish("segments/b.seg")
-    columns = Segment.open(backend, ref.segment).columns(0, Pool(), searched=WORDS)
+    derive = words_of if how == "derived" else None
+    columns = Segment.open(backend, ref.segment).columns(0, Pool(), searched=WORDS, derive=derive)
     merged = stored_batch(columns, None).whole()
     assert merged.to_columns().select(WORDS).equals(whole.to_columns().select(WORDS))
     assert [v.to_pylist() for v in merged.values] == [v.to_pylist() for v in whole.values]
@@ -125,6 +128,19 @@ def test_only_the_blocks_that_hold_the_keys_are_read() -> None:
     assert 0 < pool.counts.misses <= 4
     list(lookup_rows([stored], keys_of(batch, [77])))
     assert pool.counts.misses <= 4 and pool.counts.hits > 0
+
+
+def test_keys_that_are_not_there_touch_filters_only() -> None:
+    batch = batch_of(range(0, 30_000, 3))
+    stored = filed(batch, "filtered", None)
+    assert stored.backing is not None
+    columns, others = stored.backing.columns, range(30_000, 60_000, 3)  # three numbers share a key
+    assert sum(len(found.row) for found in lookup_rows([stored], keys_of(batch, others))) == 0
+    weights, _ = lookup_sums([stored], keys_of(batch, others))
+    assert not weights.any()
+    read = np.count_nonzero(columns.state[SEARCHED])
+    assert columns.state[FILTERS].any() and read < columns.index.blocks // 4
+    assert not columns.state[OTHERS].any()
 
 
 def test_a_pool_stays_within_its_budget_and_reads_again_what_it_dropped() -> None:
@@ -148,9 +164,8 @@ def test_every_flipped_bit_of_a_chunk_is_found_when_it_is_read_and_named(how: st
     backend = MemoryBackend()
     batch = batch_of(range(200))
     rows = batch.to_columns()
-    codecs: Codecs = PLAIN if how == "plain" else small_codecs(rows.schema, derived=how == "derived")
     writer = SegmentWriter(backend, "segments/a.seg")
-    writer.add_blocks(BLOCKS, {}, rows, codecs)
+    writer.add_blocks(BLOCKS, {}, rows, FORMS[how])
     writer.finish()
     content = bytes(backend.open("segments/a.seg"))
     sound = Segment.open(backend, "segments/a.seg")
@@ -170,6 +185,7 @@ def test_every_flipped_bit_of_a_chunk_is_found_when_it_is_read_and_named(how: st
             segment.columns(0, Pool(), searched=WORDS, derive=words_of if how == "derived" else None), None
         )
         with pytest.raises(CorruptionError, match=r"segments/a.seg: block \d+, column \w+:?\w* .*damaged"):
+            stored.backing and stored.backing.need_filters()
             stored.whole()
         with pytest.raises(CorruptionError, match=r"segments/a.seg: block"):
             segment.read_copy(other, 0)

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from penstock import __version__
 from penstock.cli.check import check
 from penstock.cli.console import err, out, print_error
+from penstock.cli.convert import convert
 from penstock.cli.demo.command import demo
 from penstock.cli.explain import explain
 from penstock.cli.inspect import inspect
@@ -165,6 +166,12 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
         _examples(
             ("penstock restore shop-state --version 41", "show what would be lost, ask, and go back"),
             ("penstock restore shop-state --version 41 --yes", "without asking"),
+        ),
+    ),
+    (
+        convert,
+        _examples(
+            ("penstock convert shop-state", "rewrite what an earlier release wrote in an older format")
         ),
     ),
     (

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-
 from penstock.schedule.folder_parts import Uses, rows_of
 from penstock.schedule.stored_version import Owner, stored_versions
-from penstock.storage import Backend, Segment
+from penstock.storage import Backend, Pool, Segment
+from penstock.storage.block_index import Role
 from penstock.trace.stored import BLOCKS
 
 __all__ = ["Part", "bytes_by_use"]
@@ -55,7 +54,9 @@ def bytes_by_use(
             elif use == "state":
                 slot = uses.state[block]
                 group = slot if title is None else title(slot, newest.owner(slot))
-                for what, size in _columns(segment.read(number), entry.kind, entry.length).items():
+                in_blocks = entry.kind == BLOCKS
+                found = _chunks(segment, number) if in_blocks else _columns(segment, number)
+                for what, size in found.items():
                     sizes[group, what] += size
                 rows[group, "values"] += rows_of(entry)
             else:
@@ -65,15 +66,32 @@ def bytes_by_use(
     return parts + [Part(group, what, size, rows[group, what]) for (group, what), size in sizes.items()]
 
 
-def _columns(block: pa.RecordBatch, kind: str, length: int) -> dict[str, int]:
-    """The bytes of a block by what its columns are for."""
-    if kind not in ("batch", BLOCKS):
-        return {"packed": length}
+def _columns(segment: Segment, number: int) -> dict[str, int]:
+    """The bytes of an entry by what its columns are for."""
+    entry = segment.entries[number]
+    if entry.kind != "batch":
+        return {"packed": entry.length}
+    block = segment.read(number)
     found: Counter[str] = Counter()
     for name, column in zip(block.schema.names, block.columns, strict=True):
-        found[_WORDS.get(name, "sums" if name.startswith("sum:") else "values")] += column.nbytes
-    found["padding and headers"] = length - sum(found.values())
+        found[_title(name)] += column.nbytes
+    found["padding and headers"] = entry.length - sum(found.values())
     return dict(found)
+
+
+def _chunks(segment: Segment, number: int) -> dict[str, int]:
+    """The same of an entry in blocks, of which only the index is read."""
+    index = segment.columns(number, Pool(), searched=()).index
+    found: Counter[str] = Counter()
+    for place, buffer in enumerate(index.buffers):
+        title = "filters" if buffer.role is Role.FILTER else _title(index.schema.names[buffer.column])
+        found[title] += int(index.chunks.length[:, place].sum())
+    found["indexes and padding"] = segment.entries[number].length - sum(found.values())
+    return dict(found)
+
+
+def _title(column: str) -> str:
+    return _WORDS.get(column, "sums" if column.startswith("sum:") else "values")
 
 
 def _bytes_under(place: Path) -> int:

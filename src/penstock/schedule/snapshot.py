@@ -19,20 +19,18 @@ from penstock.schedule.change_log import add_changes
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.opening import Written, WrittenChanges
 from penstock.schedule.storage_counts import StorageCounts
-from penstock.storage import Backend, BatchRef, ChangeBlock, SegmentWriter
-from penstock.trace import SMALLEST, Batch, Held, Part, Stored, merge_batches, pack
+from penstock.storage import PLAIN_FORM, Backend, BatchRef, ChangeBlock, SegmentWriter
+from penstock.trace import Batch, Held, Part, Stored, merge_batches
 from penstock.trace.filing import meta_of
-from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, merge_to_draft, small_codecs
+from penstock.trace.form import Forms, shape_of, shape_of_sum, whole
+from penstock.trace.stored import BLOCKS, can_be_stored, merge_to_draft
 from penstock.trace.turns import Turns
 from penstock.zset.width import exceeds_together
 
 __all__ = ["PACKED", "Snapshot", "joined"]
 
 PACKED = "packed batch"
-"""The kind of a segment's block."""
-BLOCKED = 65_536
-"""The number of rows from which on a batch is stored in blocks. Smaller ones are read as a whole. So are the
-rows of append-only tables, whose words need not be stored."""
+"""The kind of a segment's block that earlier releases wrote: compressed, as a Parquet file."""
 OWN_SEGMENT_BYTES = 1 << 20
 """A batch of this many bytes has its own segment: in a shared one, it and others would keep each other's
 space occupied. Two more syncs are cheap compared with writing it."""
@@ -47,8 +45,8 @@ class Snapshot:
     version: int
     arrangements: Mapping[str, Sequence[Held]]
     changes: Mapping[str, Sequence[pa.RecordBatch]]
-    packed: Mapping[str, bool] | None = None
-    """Set if large batches are to be packed: the arrangements for which words are stored too."""
+    form: Forms = whole
+    """In which form a batch of an arrangement is stored."""
     read: Callable[[str, BatchRef], Batch] | None = None
     """Reads a part of an arrangement from its segment; needed if there are sparse segments."""
     sparse: frozenset[str] = frozenset()
@@ -126,7 +124,8 @@ class Snapshot:
 
     def _copied(self, slot: str, batch: Batch) -> Part:
         """Copies a batch on file to a segment of its own, piece by piece."""
-        draft = merge_to_draft(self.backend, [batch], meta_of(slot, batch.ordered), PLAIN, self.turns)
+        form = self.form(slot, shape_of_sum([batch])) or PLAIN_FORM
+        draft = merge_to_draft(self.backend, [batch], meta_of(slot, batch.ordered), form, self.turns)
         return Part(*draft.publish(self._name()))
 
     def _write_changes(self) -> WrittenChanges | None:
@@ -144,19 +143,11 @@ class Snapshot:
         """Adds a batch to a segment."""
         meta = meta_of(slot, batch.ordered)
         before = writer.size
-        if (
-            len(batch) >= BLOCKED
-            and can_be_stored(batch)
-            and (self.packed is not None or not batch.is_sequence)
-        ):
-            rows = batch.to_columns()
-            codecs = (
-                small_codecs(rows.schema, derived=not self.packed[slot]) if self.packed is not None else PLAIN
-            )
-            entry = writer.add_blocks(BLOCKS, meta, rows, codecs)
-        elif self.packed is not None and len(batch) >= SMALLEST:
-            block = pack(batch, with_words=self.packed[slot])
-            entry = writer.add(PACKED, {**meta, "rows": len(batch)}, block)
+        form = (
+            self.form(slot, shape_of(batch, is_sequence=batch.is_sequence)) if can_be_stored(batch) else None
+        )
+        if form is not None:
+            entry = writer.add_blocks(BLOCKS, meta, batch.to_columns(), form)
         else:
             entry = writer.add("batch", meta, batch.to_arrow())
         place = BatchRef(writer.name, entry, 0, len(batch), writer.checksum(entry))

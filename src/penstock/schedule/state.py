@@ -1,7 +1,7 @@
 """A worker's arrangements: opened from segments, extended when a step is accepted, written from snapshots.
 
-With ``compact`` large batches are written packed; the reader sees from the block which form it has. With a
-``merger`` large merges run in its threads.
+In which form a batch is written is decided in :mod:`penstock.trace.form`; the reader sees from the entry
+which form it has. With a ``merger`` large merges run in its threads.
 
 A large batch is in blocks, of which only those are read that a step needs. Batches and blocks stay within a
 budget (:mod:`.memory`): after every step the largest arrangements leave memory until it is met.
@@ -22,15 +22,18 @@ import pyarrow as pa
 
 from penstock.circuit.layout import Layout
 from penstock.circuit.operator import Operator
+from penstock.circuit.operators.table import Table
+from penstock.circuit.operators.view import View
 from penstock.errors import CorruptionError
 from penstock.schedule.memory import MemoryBudget
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.snapshot import PACKED, Snapshot
 from penstock.schedule.storage_counts import StorageCounts
-from penstock.storage import Backend, BatchRef, Entry, Pool, Segment
+from penstock.storage import Backend, BatchRef, BlockForm, Entry, Pool, Segment
 from penstock.storage.resident import Derive
 from penstock.trace import Batch, Spine, unpack
 from penstock.trace.filing import Filing
+from penstock.trace.form import Purpose, Shape, form_of
 from penstock.trace.order import Ordered
 from penstock.trace.stored import BLOCKS
 from penstock.trace.turns import Turns
@@ -79,7 +82,7 @@ class Arrangements:
         self._stored, self._seed, self._compact = stored, seed, compact
         self._merger, self._memory = merger, memory
         self._filing = Filing(
-            backend, worker, Pool(memory.blocks(0)), self._derive, large_bytes=memory.merged
+            backend, worker, Pool(memory.blocks(0)), self._derive, self._form, large_bytes=memory.merged
         )
         self._filing.snapshot_taken(version)
         self._spines: dict[str, Spine] = {}
@@ -119,6 +122,10 @@ class Arrangements:
         """Computes words from values, if the arrangement's operator can."""
         words, seed = self._owners[slot].words, self._seed
         return None if words is None else lambda values, rows: words(values, rows, seed)
+
+    def _form(self, slot: str, shape: Shape) -> BlockForm | None:
+        owner = self._owners[slot]
+        return form_of(shape, purpose_of(owner), derivable=owner.words is not None, compact=self._compact)
 
     def _unpacked(self, segment: Segment, slot: str, number: int) -> Batch:
         entry = segment.entries[number]
@@ -209,7 +216,6 @@ class Arrangements:
                 spine.take_published()
             held = {slot: self.spine(slot).held for slot in slots}
             self._filing.snapshot_taken(version)
-        packed = {slot: self._owners[slot].words is None for slot in held} if self._compact else None
         sparse: frozenset[str] = frozenset()
         if held.keys() == self._owners.keys():  # otherwise it is not known what else is in use
             self._look_into_segments()
@@ -220,8 +226,8 @@ class Arrangements:
             version,
             held,
             changes,
-            packed,
-            read=self._part,
+            self._form,
+            self._part,
             sparse=sparse,
             occupancy=self._occupancy,
             counts=self._counts,
@@ -240,6 +246,13 @@ class Arrangements:
         for name, size in used.items():
             whole = sum(entry.length for entry in open_segment(self._backend, name).entries)
             self._occupancy.stretch(name, whole / max(1, size))
+
+
+def purpose_of(operator: Operator) -> Purpose:
+    """What an operator's arrangements are for."""
+    if isinstance(operator, View):
+        return Purpose.VIEW
+    return Purpose.TABLE if isinstance(operator, Table) else Purpose.INDEX
 
 
 def _rows(entry: Entry) -> int:

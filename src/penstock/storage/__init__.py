@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from penstock.storage.backend import Appender, Backend, LocalBackend, MemoryBackend, Part, open_backend
 from penstock.storage.block import decode_batch, encode_batch
+from penstock.storage.block_form import PLAIN_FORM, BlockForm
 from penstock.storage.block_index import Codec
-from penstock.storage.block_writer import Bounds, bounds_of_rows, can_be_blocked
+from penstock.storage.block_layout import can_be_blocked
+from penstock.storage.block_writer import Bounds, bounds_of_rows
 from penstock.storage.log import Log, log_owner, read_log
 from penstock.storage.manifest import Manifest, ManifestStore
 from penstock.storage.metrics_file import read_metrics, write_metrics
@@ -18,9 +20,11 @@ from penstock.storage.version import EarlierVersion, Retention, StoredLayout, Ve
 from penstock.storage.version_store import Prepared, Unreadable, VersionStore, newest_version
 
 __all__ = [
+    "PLAIN_FORM",
     "Appender",
     "Backend",
     "BatchRef",
+    "BlockForm",
     "Bounds",
     "ChangeBlock",
     "ChangeSegment",

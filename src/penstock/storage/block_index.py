@@ -9,15 +9,15 @@ finding a key touches the blocks that may hold it, and opening a batch touches n
 ``start`` and ``size`` give the position of a chunk in its buffer, as if the blocks' buffers were
 concatenated: that is how a reader lays them out in memory, so a batch has one contiguous array per column
 whatever its size. Chunks of plain buffers are laid out that way in the file too, and can be used in the
-mapped file.
+mapped file. Columns with nested types have the buffers of all their types; the elements of a block's lists
+are contiguous, because rows are in order.
 
-The index is about a thousandth of the batch. It is checked as a whole, by the entry of the segment.
+The index takes 36 bytes for each chunk. It is checked as a whole, by the entry of the segment.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -30,7 +30,7 @@ __all__ = ["BlockIndex", "Buffer", "ChunkTable", "Codec", "Role"]
 Words = NDArray[np.uint64]
 
 _HEAD = struct.Struct("<QIIIIQ")  # rows, rows in a block, blocks, buffers, bytes of the schema, last word
-_BUFFER = struct.Struct("<IBBBxQQq")  # column, role, width, codec, offset, bytes, nulls of the column
+_BUFFER = struct.Struct("<IIBBB5xQQQQ")  # column, node, role, width, codec, offset, bytes, nulls, reach
 
 
 class Role(IntEnum):
@@ -41,6 +41,8 @@ class Role(IntEnum):
     FIXED = 2
     OFFSETS = 3
     DATA = 4
+    FILTER = 5
+    """Filters over the column's hashes (:mod:`.filters`)."""
 
 
 class Codec(IntEnum):
@@ -48,26 +50,28 @@ class Codec(IntEnum):
 
     PLAIN = 0
     """As they are used, one after the other: usable where they lie."""
-    ZSTD = 1
-    """Compressed with zstd."""
-    DELTA_ZSTD = 2
-    """Differences between neighbours (of 32 or 64 bits), compressed with zstd."""
-    DERIVED = 3
+    PACKED = 1
+    """Encoded, each chunk as suits its values (:mod:`.encodings`)."""
+    DERIVED = 2
     """Not stored: computed from the values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """One buffer of a column: ``offset`` is the position of a plain one in the file, ``size`` its bytes (at
-    most; the blocks may need fewer), ``nulls`` the number of NULLs of the column."""
+    """One buffer of a column. ``node`` is the type that it belongs to: types are numbered depth first over
+    all columns, so a column without nested types is one node. ``offset`` is the position of a plain buffer in
+    the file, ``size`` its bytes (at most; the blocks may need fewer), ``nulls`` the number of NULLs of the
+    node, and ``reach`` the last of its offsets, if they are offsets."""
 
     column: int
+    node: int
     role: Role
     width: int
     codec: Codec
     offset: int
     size: int
     nulls: int
+    reach: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +119,8 @@ class BlockIndex:
             self.rows, self.block_rows, self.blocks, len(self.buffers), len(schema), self.last_word
         )
         buffers = b"".join(
-            _BUFFER.pack(b.column, b.role, b.width, b.codec, b.offset, b.size, b.nulls) for b in self.buffers
+            _BUFFER.pack(b.column, b.node, b.role, b.width, b.codec, b.offset, b.size, b.nulls, b.reach)
+            for b in self.buffers
         )
         table = self.chunks
         words = (self.first_words, table.start, table.size, table.offset, table.length)
@@ -128,8 +133,8 @@ class BlockIndex:
         at = _HEAD.size
         buffers = []
         for _ in range(count):
-            column, role, width, codec, offset, size, nulls = _BUFFER.unpack_from(content, at)
-            buffers.append(Buffer(column, Role(role), width, Codec(codec), offset, size, nulls))
+            column, node, role, width, codec, *rest = _BUFFER.unpack_from(content, at)
+            buffers.append(Buffer(column, node, Role(role), width, Codec(codec), *rest))
             at += _BUFFER.size
         words = np.frombuffer(content, np.uint64, blocks * (1 + 4 * count), at)
         at += words.nbytes
@@ -139,34 +144,3 @@ class BlockIndex:
         schema = pa.ipc.read_schema(content.slice(at, schema_size))
         chunks = ChunkTable(tables[0], tables[1], tables[2], tables[3], crcs)
         return BlockIndex(rows, block_rows, last, schema, tuple(buffers), words[:blocks], chunks)
-
-
-def buffer_layout(schema: pa.Schema, nulls: Sequence[int]) -> list[tuple[int, Role, int]] | None:
-    """The buffers of every column in order: column, role, width in bytes of fixed values and offsets. None if
-    a column has a type whose rows do not lie in buffers of their own (lists and maps)."""
-    found: list[tuple[int, Role, int]] = []
-    for number, field in enumerate(schema):
-        kinds = _roles(field.type)
-        if kinds is None:
-            return None
-        if nulls[number]:
-            found.append((number, Role.VALIDITY, 0))
-        found += [(number, role, width) for role, width in kinds]
-    return found
-
-
-def _roles(kind: pa.DataType) -> list[tuple[Role, int]] | None:
-    if pa.types.is_null(kind):
-        return []
-    if pa.types.is_boolean(kind):
-        return [(Role.BITS, 0)]
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        return [(Role.OFFSETS, 4), (Role.DATA, 1)]
-    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
-        return [(Role.OFFSETS, 8), (Role.DATA, 1)]
-    if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
-        return None
-    try:
-        return [(Role.FIXED, kind.bit_width // 8)]
-    except ValueError:
-        return None

@@ -18,7 +18,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -26,22 +27,26 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.errors import CorruptionError
-from penstock.storage.block_index import BlockIndex, Buffer, Codec, Role
-from penstock.storage.checksum import crc32c
+from penstock.storage.block_index import BlockIndex, Codec, Role
+from penstock.storage.block_layout import children_of, has_offsets
+from penstock.storage.chunk_reader import ChunkReader, ReadChunk
+from penstock.storage.filters import may_hold
 from penstock.storage.pool import Pool
+from penstock.zset.width import concat
 
-__all__ = ["OTHERS", "SEARCHED", "Derive", "ReadChunk", "ResidentColumns"]
+__all__ = ["FILTERS", "OTHERS", "SEARCHED", "Derive", "ReadChunk", "ResidentColumns"]
 
 Indices = NDArray[np.int64]
-Flags = NDArray[np.uint8]
+Words = NDArray[np.uint64]
 
-ReadChunk = Callable[[int, int], pa.Buffer]
-"""The stored bytes at an offset of the file: a view of a mapping, or a copy."""
 Derive = Callable[[Sequence[pa.Array], int], Sequence[NDArray[np.uint64] | None]]
 """Computes the derived columns from the values, in the order of the schema."""
 
-SEARCHED, OTHERS = 0, 1
+SEARCHED, OTHERS, FILTERS = 0, 1, 2
 """The parts of a block."""
+_AT_ONCE = 64
+"""Blocks whose derived columns are computed in one call."""
+_EDGES = {Role.OFFSETS: 8, Role.VALIDITY: 1, Role.BITS: 1}
 _ABSENT, _RESIDENT, _USED = 0, 1, 2
 _DONTNEED = 4
 _NOHUGEPAGE = 15
@@ -72,25 +77,21 @@ class ResidentColumns:
             content.slice(b.offset, b.size) if content is not None and in_place else _reserved(b.size)
             for b, in_place in zip(index.buffers, self._in_place, strict=True)
         ]
-        self._of_column = [
-            [i for i, buffer in enumerate(index.buffers) if buffer.column == column]
-            for column in range(len(index.schema))
-        ]
-        names = index.schema.names
-        self._parts = (
-            [column for column, name in enumerate(names) if name in searched],
-            [column for column, name in enumerate(names) if name not in searched],
-        )
-        self._derived = [
-            column
-            for column, numbers in enumerate(self._of_column)
-            if any(index.buffers[number].codec is Codec.DERIVED for number in numbers)
-        ]
-        self.state: NDArray[np.uint8] = np.zeros((2, index.blocks), np.uint8)
-        self._bytes = self._bytes_of_chunks()
-        self._absent = [index.blocks, index.blocks]
+        self._chunks = ChunkReader(name, index, read, content)
+        self._parts: list[list[int]] = [[], [], []]
+        self._derived: list[int] = []
+        for number, buffer in enumerate(index.buffers):
+            is_searched = index.schema.names[buffer.column] in searched
+            part = FILTERS if buffer.role is Role.FILTER else SEARCHED if is_searched else OTHERS
+            self._parts[part].append(number)
+            if buffer.codec is Codec.DERIVED:
+                self._derived.append(number)
+        self.state: NDArray[np.uint8] = np.zeros((len(self._parts), index.blocks), np.uint8)
+        sizes = index.chunks.size.astype(np.int64)
+        self._bytes = [sizes[:, numbers].sum(axis=1) for numbers in self._parts]
+        self._absent = [index.blocks] * len(self._parts)
         self._held = 0
-        self.columns: list[pa.Array] = [self._array(column) for column in range(len(index.schema))]
+        self.columns: list[pa.Array] = list(self._arrays())
         pool.join(self)
 
     def __del__(self) -> None:
@@ -120,80 +121,75 @@ class ResidentColumns:
 
     def _fill(self, part: int, blocks: Indices) -> None:
         stored = 0
-        derived = [column for column in self._parts[part] if column in self._derived]
+        derived = [number for number in self._parts[part] if number in self._derived]
         if derived:
             self.need(OTHERS, blocks)
             self._fill_derived(blocks)
-        for column in self._parts[part]:
-            if column not in derived:
-                for number in self._of_column[column]:
-                    stored += self._fill_chunks(number, blocks)
+        for number in self._parts[part]:
+            if number not in derived:
+                stored += self._chunks.fill(number, blocks, self._target(number))
         held = int(self._bytes[part][blocks].sum())
         self._held += held
         self._absent[part] -= len(blocks)
         self.state[part][blocks] = _RESIDENT
         self._pool.read(len(blocks), stored, held)
 
-    def _fill_chunks(self, number: int, blocks: Indices) -> int:
-        buffer, table = self.index.buffers[number], self.index.chunks
-        target = None if self._in_place[number] else np.frombuffer(self._memory[number], np.uint8)
-        offsets, lengths = table.offset[blocks, number].tolist(), table.length[blocks, number].tolist()
-        wanted = table.crc32c[blocks, number].tolist()
-        for block, offset, length, crc in zip(blocks.tolist(), offsets, lengths, wanted, strict=True):
-            if length == 0:
-                continue
-            content = self._read(offset, length)
-            found = crc32c([content])
-            if found != crc or content.size != length:
-                raise self._damaged(block, buffer, f"its checksum is {found:08x}, {crc:08x} was written")
-            if target is not None:
-                start, size = int(table.start[block, number]), int(table.size[block, number])
-                target[start : start + size] = self._unpacked(block, buffer, content, size)
-        return int(sum(lengths))
-
-    def _unpacked(self, block: int, buffer: Buffer, content: pa.Buffer, size: int) -> NDArray[np.uint8]:
-        if buffer.codec is Codec.PLAIN:
-            return np.frombuffer(content, np.uint8)
-        try:
-            plain = pa.Codec("zstd").decompress(content, size)
-        except (OSError, pa.ArrowException) as error:
-            raise self._damaged(block, buffer, f"it cannot be unpacked: {error}") from error
-        if buffer.codec is Codec.ZSTD:
-            return np.frombuffer(plain, np.uint8)
-        words = np.cumsum(np.frombuffer(plain, f"u{buffer.width}"), dtype=f"u{buffer.width}")
-        return words.view(np.uint8)
+    def _target(self, number: int) -> NDArray[np.uint8] | None:
+        """Where a buffer's chunks are unpacked to; None if they are used where they are."""
+        if self._in_place[number]:
+            return None
+        return np.frombuffer(self._memory[number], np.uint8, self.index.buffers[number].size)
 
     def _fill_derived(self, blocks: Indices) -> None:
         """Computes the columns that are not stored from the values."""
         values = [self.columns[i] for i, name in enumerate(self.index.schema.names) if name.startswith("v")]
         if self._derive is None:
             raise CorruptionError(f"{self.name}: words of rows are not stored, and nothing computes them")
-        for block in blocks.tolist():
-            start, stop = self.index.rows_of(block)
-            found = self._derive([value.slice(start, stop - start) for value in values], stop - start)
-            words = [word for word in found if word is not None]
-            for target, word in zip(self._derived, words, strict=True):
-                memory = np.frombuffer(self._memory[self._of_column[target][0]], np.uint64)
-                memory[start:stop] = word
+        for some in np.split(blocks, range(_AT_ONCE, len(blocks), _AT_ONCE)):
+            spans = [self.index.rows_of(block) for block in some.tolist()]
+            sizes = [stop - start for start, stop in spans]
+            parts = [concat([value.slice(start, stop - start) for start, stop in spans]) for value in values]
+            found = [word for word in self._derive(parts, sum(sizes)) if word is not None]
+            starts = np.append(0, np.cumsum(sizes))
+            self._check_derived(some, found[0][starts[:-1]])
+            for number, word in zip(self._derived, found, strict=True):
+                memory = np.frombuffer(self._memory[number], np.uint64, self.index.rows)
+                for (start, stop), at in zip(spans, starts.tolist(), strict=False):
+                    memory[start:stop] = word[at : at + stop - start]
 
-    def _damaged(self, block: int, buffer: Buffer, reason: str) -> CorruptionError:
-        column = self.index.schema.names[buffer.column]
-        where = self.index.chunks.offset[block, self.index.buffers.index(buffer)]
-        return CorruptionError(
-            f"{self.name}: block {block}, column {column} ({buffer.role.name.lower()}, from byte {where} on) "
-            f"is damaged: {reason}"
-        )
+    def _check_derived(self, blocks: Indices, first: NDArray[np.uint64]) -> None:
+        """The index has the first word of each block, so values or hashes that are others now are noticed."""
+        wrong = blocks[first != self.index.first_words[blocks]]
+        if len(wrong):
+            raise CorruptionError(
+                f"{self.name}: block {int(wrong[0])} is damaged, or was written with another hash: the words "
+                "of its rows are not those that its index says"
+            )
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether blocks have filters over their keys."""
+        return bool(self._parts[FILTERS])
+
+    def may_hold(self, low: Words, high: Words, hashes: Words) -> NDArray[np.bool_]:
+        """Whether there may be rows with each hash among those with words between ``low`` and ``high`` (both
+        inclusive), as far as filters tell, which must have been asked for."""
+        (number,) = self._parts[FILTERS]
+        filters, table = np.frombuffer(self._memory[number], np.uint8), self.index.chunks
+        starts, sizes = (part[:, number].astype(np.int64) for part in (table.start, table.size))
+        found = np.empty(len(low), np.bool_)
+        may_hold(self.index.first_words, low, high, hashes, filters, starts, sizes, found)
+        return found
 
     def stored_rows(self) -> pa.RecordBatch:
         """All rows, in the columns that are stored."""
         every = np.arange(self.index.blocks)
-        for part in (SEARCHED, OTHERS):
-            for column in self._parts[part]:
-                if column not in self._derived:
-                    for number in self._of_column[column]:
-                        self._fill_chunks(number, every)
+        for number in range(len(self.index.buffers)):
+            if number not in self._derived:
+                self._chunks.fill(number, every, self._target(number))
         names = self.index.schema.names
-        stored = [column for column in range(len(names)) if column not in self._derived]
+        derived = {self.index.buffers[number].column for number in self._derived}
+        stored = [column for column in range(len(names)) if column not in derived]
         return pa.RecordBatch.from_arrays([self.columns[i] for i in stored], [names[i] for i in stored])
 
     def private(self, pool: Pool) -> ResidentColumns:
@@ -214,8 +210,7 @@ class ResidentColumns:
     def sweep(self, *, in_place: bool) -> tuple[int, int]:
         """Drops what was not used since the last sweep (see :class:`penstock.storage.pool.Evictable`)."""
         blocks = size = 0
-        for part, columns in enumerate(self._parts):
-            numbers = [number for column in columns for number in self._of_column[column]]
+        for part, numbers in enumerate(self._parts):
             if in_place and not all(self._in_place[number] for number in numbers):
                 continue
             state = self.state[part]
@@ -239,36 +234,47 @@ class ResidentColumns:
             memory = self._memory[number]
             if self._in_place[number] and not self._is_mapped:
                 continue
+            # Blocks share what is at their edges: an offset, or a byte of the bits of list elements.
+            edge = _EDGES.get(self.index.buffers[number].role, 0)
             for first, last in zip(starts.tolist(), stops.tolist(), strict=True):
                 start = int(table.start[first, number])
                 stop = int(table.start[last, number] + table.size[last, number])
-                _give_back(memory.address + start, memory.address + stop)
+                _give_back(memory.address + start + edge, memory.address + stop - edge)
 
     # ---- arrays -----------------------------------------------------------------------------------
 
-    def _array(self, column: int) -> pa.Array:
-        kind, rows = self.index.schema.types[column], self.index.rows
+    def _arrays(self) -> Iterator[pa.Array]:
+        """The columns, whose buffers are the memory of this batch."""
+        by_node: dict[int, list[int]] = {}
+        for number, buffer in enumerate(self.index.buffers):
+            if buffer.role is not Role.FILTER:
+                by_node.setdefault(buffer.node, []).append(number)
+        nodes = count()
+        for name, kind in zip(self.index.schema.names, self.index.schema.types, strict=True):
+            try:
+                yield self._array(kind, self.index.rows, nodes, by_node)
+            except pa.ArrowInvalid as error:  # it looks at the first and the last offset
+                raise CorruptionError(f"{self.name}: column {name} is damaged: {error}") from error
+
+    def _array(
+        self, kind: pa.DataType, rows: int, nodes: Iterator[int], of: dict[int, list[int]]
+    ) -> pa.Array:
+        numbers = of.get(next(nodes), [])
         if pa.types.is_null(kind):
             return pa.nulls(rows)
         buffers: list[pa.Buffer | None] = [None]
-        nulls = 0
-        for number in self._of_column[column]:
+        nulls = reach = 0
+        for number in numbers:
             buffer = self.index.buffers[number]
-            nulls = buffer.nulls
+            nulls, reach = buffer.nulls, max(reach, buffer.reach)
             if buffer.role is Role.VALIDITY:
                 buffers[0] = self._memory[number]
             else:
                 buffers.append(self._memory[number])
+        length = reach if has_offsets(kind) else rows
+        children = [self._array(child.type, length, nodes, of) for child in children_of(kind)]
         # Arrow would count NULLs by reading all of the bits.
-        return pa.Array.from_buffers(kind, rows, buffers, null_count=nulls)
-
-    def _bytes_of_chunks(self) -> list[NDArray[np.int64]]:
-        """For both parts, the bytes of each block."""
-        sizes = self.index.chunks.size.astype(np.int64)
-        return [
-            sizes[:, [number for column in columns for number in self._of_column[column]]].sum(axis=1)
-            for columns in self._parts
-        ]
+        return pa.Array.from_buffers(kind, rows, buffers, null_count=nulls, children=children or None)
 
 
 def _reserved(size: int) -> pa.Buffer:

@@ -20,7 +20,7 @@ batches added, which are held until ``finish``. :mod:`.segment_draft` writes one
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
@@ -28,7 +28,8 @@ import pyarrow as pa
 from penstock.errors import CorruptionError, StorageError
 from penstock.storage import strict_json
 from penstock.storage.block import decode_batch, encode_batch
-from penstock.storage.block_index import BlockIndex, Codec
+from penstock.storage.block_form import BlockForm
+from penstock.storage.block_index import BlockIndex
 from penstock.storage.block_writer import BlockWriter, bounds_of_rows
 from penstock.storage.checksum import ALIGNMENT, HEADER_SIZE, crc32c, seal, unseal
 from penstock.storage.interface import Backend, Part, to_buffer
@@ -36,6 +37,7 @@ from penstock.storage.pool import Pool
 from penstock.storage.resident import Derive, ReadChunk, ResidentColumns
 
 __all__ = [
+    "READERS",
     "SEGMENT_FORMAT",
     "Entry",
     "Segment",
@@ -46,7 +48,7 @@ __all__ = [
 ]
 
 SEGMENT_FORMAT = 2
-READABLE_FORMATS = (1, SEGMENT_FORMAT)
+"""The format that is written."""
 _MAGIC = b"PENSTSEG"
 _HEADER = struct.Struct("<8sI")  # magic, format version
 _TRAILER = struct.Struct("<8sIQQI")  # magic, format version, footer offset, footer length, footer crc
@@ -107,13 +109,13 @@ class SegmentWriter:
         return number
 
     def add_blocks(
-        self, kind: str, meta: Mapping[str, object], batch: pa.RecordBatch, codecs: Mapping[str, Codec]
+        self, kind: str, meta: Mapping[str, object], batch: pa.RecordBatch, form: BlockForm
     ) -> int:
         """The same as blocks, of a batch that can be stored like that."""
         number = len(self._entries)
         placed: list[tuple[int, Part]] = []
         writer = BlockWriter(
-            batch.schema, bounds_of_rows(batch), codecs, self._size, lambda *at: placed.append(at)
+            batch.schema, bounds_of_rows(batch), form, self._size, lambda *at: placed.append(at)
         )
         writer.add(batch)
         entry, index = blocks_entry(self.name, number, kind, meta, self._size, writer)
@@ -183,10 +185,17 @@ class Segment:
     """A published segment. Batches read from it keep its mapping alive, even after the file is deleted."""
 
     def __init__(
-        self, name: str, content: pa.Buffer, entries: tuple[Entry, ...], *, is_mapped: bool = False
+        self,
+        name: str,
+        content: pa.Buffer,
+        entries: tuple[Entry, ...],
+        *,
+        is_mapped: bool = False,
+        format: int = SEGMENT_FORMAT,
     ) -> None:
         self.name = name
         self.entries = entries
+        self.format = format
         self._content, self._is_mapped = content, is_mapped
         self._checked: set[int] = set()
 
@@ -194,7 +203,13 @@ class Segment:
     def open(cls, backend: Backend, name: str) -> Segment:
         """Check and read everything but the blocks."""
         content = backend.open(name)
-        return cls(name, content, _read_entries(name, content), is_mapped=backend.maps_files)
+        number = _format_of(name, content)
+        if number not in READERS:
+            raise StorageError(
+                f"{name}: segment format {number} is not known to this version of Penstock "
+                f"(it reads {' and '.join(map(str, sorted(READERS)))}); a newer one wrote the file"
+            )
+        return READERS[number](name, content, backend.maps_files)
 
     def expect(self, number: int, checksum: int | None) -> None:
         """Raise unless there is such a block with this checksum (None: any; older references have none)."""
@@ -246,11 +261,18 @@ class Segment:
         self._check(number, block)
         return self._decode(number, block)
 
+    def copied_columns(
+        self, backend: Backend, number: int, pool: Pool, *, searched: Collection[str]
+    ) -> ResidentColumns:
+        """The same as :meth:`columns`, but blocks are copied into memory, as by :meth:`read_copy`."""
+        return self._copied(number, pool, lambda *place: backend.read_at(self.name, *place), searched)
+
     def _all_blocks(self, number: int, read: ReadChunk) -> pa.RecordBatch:
-        columns = ResidentColumns(
-            self.name, self._index(number), Pool(), read, None, searched=(), is_mapped=False
-        )
-        return columns.stored_rows()
+        return self._copied(number, Pool(), read, ()).stored_rows()
+
+    def _copied(self, number: int, pool: Pool, read: ReadChunk, searched: Collection[str]) -> ResidentColumns:
+        index = self._index(number)
+        return ResidentColumns(self.name, index, pool, read, None, searched=searched, is_mapped=False)
 
     def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
@@ -287,11 +309,9 @@ def _damaged(name: str, number: int, entry: Entry, reason: str) -> CorruptionErr
 
 
 def _read_entries(name: str, content: pa.Buffer) -> tuple[Entry, ...]:
-    if content.size < 2 * HEADER_SIZE:
-        raise CorruptionError(f"{name}: {content.size} bytes are too few for a segment; the file was cut")
-    _check_format(name, "header", unseal(content.slice(0, HEADER_SIZE)))
     fields = unseal(content.slice(content.size - HEADER_SIZE))
-    _check_format(name, "trailer", fields)
+    if _checked(name, "trailer", fields) != _format_of(name, content):
+        raise CorruptionError(f"{name}: the header is of one format and the trailer of another")
     assert fields is not None
     _, _, offset, length, crc = _TRAILER.unpack_from(fields)
     if offset + length + HEADER_SIZE != content.size:
@@ -313,15 +333,33 @@ def _read_entries(name: str, content: pa.Buffer) -> tuple[Entry, ...]:
     return tuple(Entry(**entry) for entry in index["entries"])
 
 
-def _check_format(name: str, what: str, fields: bytes | None) -> None:
+def _format_of(name: str, content: pa.Buffer) -> int:
+    """The format that the header says; it is the same in all formats."""
+    if content.size < 2 * HEADER_SIZE:
+        raise CorruptionError(f"{name}: {content.size} bytes are too few for a segment; the file was cut")
+    return _checked(name, "header", unseal(content.slice(0, HEADER_SIZE)))
+
+
+def _checked(name: str, what: str, fields: bytes | None) -> int:
     if fields is None:
         raise CorruptionError(f"{name}: the segment's {what} is damaged or the file is not a segment")
-    magic, version = _HEADER.unpack_from(fields)
+    magic, number = _HEADER.unpack_from(fields)
     if magic != _MAGIC:
         raise CorruptionError(f"{name}: the {what} says {magic!r}; this is not a segment")
-    if version not in READABLE_FORMATS:
-        reads = " and ".join(map(str, READABLE_FORMATS))
-        raise StorageError(
-            f"{name}: segment format {version} is not known to this version of Penstock "
-            f"(it reads {reads}); a newer one wrote the file"
-        )
+    return int(number)
+
+
+def _open_with_footer(number: int) -> OpenSegment:
+    """How formats are opened that have the footer of this one: entries in blocks are new in format 2."""
+
+    def open_segment(name: str, content: pa.Buffer, is_mapped: bool) -> Segment:
+        return Segment(name, content, _read_entries(name, content), is_mapped=is_mapped, format=number)
+
+    return open_segment
+
+
+OpenSegment = Callable[[str, pa.Buffer, bool], Segment]
+"""Opens the segment of this name with this content, which may be a mapped file."""
+
+READERS: dict[int, OpenSegment] = {1: _open_with_footer(1), SEGMENT_FORMAT: _open_with_footer(SEGMENT_FORMAT)}
+"""How segments of each format are opened."""

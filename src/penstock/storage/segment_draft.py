@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from penstock.storage.block_index import Codec
+from penstock.storage.block_form import BlockForm
 from penstock.storage.block_writer import BlockWriter, Bounds
 from penstock.storage.checksum import HEADER_SIZE
 from penstock.storage.interface import Backend, Part, to_buffer
@@ -33,13 +33,13 @@ class SegmentDraft:
         meta: Mapping[str, object],
         schema: pa.Schema,
         bounds: Bounds,
-        codecs: Mapping[str, Codec],
+        form: BlockForm,
     ) -> None:
         self._kind, self._meta = kind, meta
         self._draft = backend.draft()
         self._unsynced = 0
         self._draft.write_at(0, segment_start())
-        self._writer = BlockWriter(schema, bounds, codecs, HEADER_SIZE, self._place)
+        self._writer = BlockWriter(schema, bounds, form, HEADER_SIZE, self._place)
         self.rows = 0
 
     def add(self, rows: pa.RecordBatch) -> None:

@@ -9,7 +9,7 @@ from penstock.trace.held import Held, Part, Stored
 from penstock.trace.keys import key_count, sample_keys
 from penstock.trace.kind import Kind
 from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
-from penstock.trace.packed import SMALLEST, KeyWords, pack, stored_rows, unpack
+from penstock.trace.packed import KeyWords, stored_rows, unpack
 from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
 from penstock.trace.rewrite import advance, retain
 from penstock.trace.scan import scan, truncate, truncate_below
@@ -19,7 +19,6 @@ from penstock.trace.times import Time
 from penstock.trace.tuple_builder import TupleBuilder
 
 __all__ = [
-    "SMALLEST",
     "Batch",
     "Cursor",
     "Held",
@@ -49,7 +48,6 @@ __all__ = [
     "merge_batches",
     "merge_runs",
     "order_words",
-    "pack",
     "read_from",
     "retain",
     "sample_keys",

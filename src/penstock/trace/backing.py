@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.storage import Pool
-from penstock.storage.resident import OTHERS, SEARCHED, ResidentColumns
+from penstock.storage.resident import FILTERS, OTHERS, SEARCHED, ResidentColumns
 from penstock.trace.search import mark_ranges
 
 __all__ = ["Backing"]
@@ -51,12 +51,27 @@ class Backing:
     def need_words(self, low: Words, high: Words) -> None:
         """Asks for the words of all rows whose order word is in one of the ranges (both ends inclusive), and
         of those that a search compares with on the way."""
-        if self.columns.is_resident(SEARCHED):
-            return
-        fences = self.columns.index.first_words
-        wanted = np.zeros(len(fences), np.bool_)
-        mark_ranges(fences, low, high, wanted)
-        self.columns.need(SEARCHED, np.flatnonzero(wanted))
+        self._need_blocks_of(SEARCHED, low, high)
+
+    def may_hold(self, low: Words, high: Words, hashes: Words) -> NDArray[np.bool_] | None:
+        """Which of the keys with these hashes, whose words are in these ranges, may be there. None if there
+        are no filters, or if all words are in memory anyway."""
+        if not self.columns.has_filters or self.columns.is_resident(SEARCHED):
+            return None
+        self._need_blocks_of(FILTERS, low, high)
+        return self.columns.may_hold(low, high, hashes)
+
+    def need_filters(self) -> None:
+        """Asks for all filters."""
+        if self.columns.has_filters:
+            self.columns.need(FILTERS, np.arange(self.columns.index.blocks))
+
+    def _need_blocks_of(self, part: int, low: Words, high: Words) -> None:
+        if not self.columns.is_resident(part):
+            fences = self.columns.index.first_words
+            wanted = np.zeros(len(fences), np.bool_)
+            mark_ranges(fences, low, high, wanted)
+            self.columns.need(part, np.flatnonzero(wanted))
 
     def need_ends(self, low: Words, high: Words) -> None:
         """Asks only for the words that finding the first and the last row of each range takes."""

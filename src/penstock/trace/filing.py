@@ -17,11 +17,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.storage import Backend, BatchRef, Pool, Segment
+from penstock.storage import PLAIN_FORM, Backend, BatchRef, Pool, Segment
 from penstock.storage.resident import Derive
 from penstock.trace.batch import WORDS, Batch
+from penstock.trace.form import Forms, shape_of_sum, whole
 from penstock.trace.order import Ordered
-from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, merge_to_draft, stored_batch
+from penstock.trace.stored import BLOCKS, can_be_stored, merge_to_draft, stored_batch
 from penstock.trace.turns import Turns
 
 __all__ = ["Filed", "Filing"]
@@ -46,12 +47,14 @@ class Filing:
         worker: int,
         pool: Pool,
         derive: Callable[[str], Derive | None],
+        form: Forms = whole,
         *,
         large_bytes: int,
     ) -> None:
-        """``derive`` gives the function that computes the words of an arrangement from its values. Merges
-        with a result of ``large_bytes`` or more go to a file."""
-        self._backend, self._worker, self.pool, self._derive = backend, worker, pool, derive
+        """``derive`` gives the function that computes the words of an arrangement from its values, ``form``
+        the form of its batches. Merges with a result of ``large_bytes`` or more go to a file."""
+        self._backend, self._worker, self.pool = backend, worker, pool
+        self._derive, self._form = derive, form
         self._large_bytes = large_bytes
         self.turns = Turns()
         self.bytes_in_memory = 0
@@ -85,7 +88,8 @@ class Filing:
     def write(self, job: object, batches: Sequence[Batch], slot: str) -> Filed:
         """Files the sum of batches. May run in another thread, while they are read."""
         ordered = batches[0].ordered
-        draft = merge_to_draft(self._backend, batches, meta_of(slot, ordered), PLAIN, self.turns)
+        form = self._form(slot, shape_of_sum(batches)) or PLAIN_FORM
+        draft = merge_to_draft(self._backend, batches, meta_of(slot, ordered), form, self.turns)
         if draft.rows == 0:
             draft.discard()
             return Filed(None)

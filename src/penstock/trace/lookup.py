@@ -40,21 +40,37 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
     """All rows of each key, batch by batch. A row's true weight is the sum over batches.
 
     A batch may be returned in several parts, so that few rows are held at a time, however many match."""
-    first = np.empty(len(keys), np.int64)
     for batch in batches:
-        batch.need_words(*key_range(keys))
-        where = _directory(batch, len(keys))
-        total = match_counts(
-            batch.order, batch.key_lo, where.starts, where.scale, where.fences, keys.hi, keys.lo, first
-        )
-        reached = np.zeros(2, np.int64)
-        while total > 0:
-            size = min(total, _AT_ONCE)
-            probe, row = np.empty(size, np.int64), np.empty(size, np.int64)
-            words = (batch.order, batch.key_lo, where.scale, where.fences)
-            total -= fill_matches(*words, keys.hi, keys.lo, first, reached, probe, row)
-            batch.need_rows(row)
-            yield Matches(batch, probe, row)
+        some = _possible(batch, *key_range(keys), keys.lo)
+        if some is None:
+            yield from _lookup_rows(batch, keys)
+        elif len(some):
+            for found in _lookup_rows(batch, keys.take(some)):
+                yield Matches(batch, some[found.probe], found.row)
+
+
+def _possible(batch: Batch, low: Words, high: Words, hashes: Words) -> Indices | None:
+    """The keys that a batch on file may have, by its filters; None if that is not known. The others need not
+    be searched for, so nothing is read for them."""
+    may = None if batch.backing is None or not len(low) else batch.backing.may_hold(low, high, hashes)
+    return None if may is None or may.all() else np.flatnonzero(may)
+
+
+def _lookup_rows(batch: Batch, keys: Hashes) -> Iterator[Matches]:
+    batch.need_words(*key_range(keys))
+    first = np.empty(len(keys), np.int64)
+    where = _directory(batch, len(keys))
+    total = match_counts(
+        batch.order, batch.key_lo, where.starts, where.scale, where.fences, keys.hi, keys.lo, first
+    )
+    reached = np.zeros(2, np.int64)
+    while total > 0:
+        size = min(total, _AT_ONCE)
+        probe, row = np.empty(size, np.int64), np.empty(size, np.int64)
+        words = (batch.order, batch.key_lo, where.scale, where.fences)
+        total -= fill_matches(*words, keys.hi, keys.lo, first, reached, probe, row)
+        batch.need_rows(row)
+        yield Matches(batch, probe, row)
 
 
 def lookup_repeated(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
@@ -87,27 +103,16 @@ def lookup_sums(
     """
     weights = np.zeros(len(keys), np.int64)
     sums: dict[str, Indices] = {}
-    found = np.empty(len(keys), np.int64)
     for batch in batches:
         if batch.times is not None:
             _add_all_times(batch, keys, rows, weights, sums)
             continue
-        batch.need_words(keys.hi, keys.hi)
-        second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
-        where = _directory(batch, len(keys))
-        wanted = _NO_ROWS if rows is None else rows
-        find_rows(
-            batch.order,
-            batch.key_lo,
-            second,
-            where.starts,
-            where.scale,
-            where.fences,
-            keys.hi,
-            keys.lo,
-            wanted,
-            found,
-        )
+        some = _possible(batch, keys.hi, keys.hi, keys.lo)
+        if some is None:
+            found = _find_rows(batch, keys, rows)
+        else:
+            found = np.full(len(keys), -1)
+            found[some] = _find_rows(batch, keys.take(some), None if rows is None else rows[some])
         if batch.backing is not None:
             batch.need_rows(found[found >= 0])
         add_found(found, batch.weights, weights)
@@ -132,6 +137,28 @@ def _add_all_times(
     np.add.at(weights, probe, batch.weights[row])
     for name, column in batch.sums.items():
         np.add.at(sums.setdefault(name, np.zeros(len(keys), np.int64)), probe, column[row])
+
+
+def _find_rows(batch: Batch, keys: Hashes, rows: Words | None) -> Indices:
+    """The row of each key, whose word is ``keys.hi``, or -1."""
+    found = np.empty(len(keys), np.int64)
+    batch.need_words(keys.hi, keys.hi)
+    second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
+    where = _directory(batch, len(keys))
+    wanted = _NO_ROWS if rows is None else rows
+    find_rows(
+        batch.order,
+        batch.key_lo,
+        second,
+        where.starts,
+        where.scale,
+        where.fences,
+        keys.hi,
+        keys.lo,
+        wanted,
+        found,
+    )
+    return found
 
 
 def _directory(batch: Batch, probes: int) -> Directory:

@@ -1,12 +1,7 @@
-"""A batch compressed for the disk: a Parquet file, without the words that can be recomputed from its values.
+"""Batches as earlier releases compressed them: a Parquet file, perhaps without the words of its rows.
 
-A batch is normally stored as it is used, in plain columns with hashes, so that it can be mapped and searched
-without reading it. That takes many times the space of a compressed file. Where space matters more than fast
-opening, a batch is packed: Parquet's encodings and zstd for the columns, and no hashes if the operator can
-recompute them. The rows stay in order, so unpacking does not sort.
-
-The Parquet file is the only value of a one-row record batch, so that it can be stored in a segment like any
-other block.
+They are read, and no longer written: large batches are stored in blocks (:mod:`.form`). The Parquet file is
+the only value of a one-row record batch. Its rows are in order, so unpacking does not sort.
 """
 
 from __future__ import annotations
@@ -20,28 +15,12 @@ from penstock.trace.batch import SEQUENCE, WORDS, Batch, Words
 from penstock.trace.order import Ordered
 from penstock.zset import contiguous
 
-__all__ = ["SMALLEST", "KeyWords", "pack", "stored_rows", "unpack"]
-
-SMALLEST = 16_384
-"""The number of rows from which on packing is worth it."""
+__all__ = ["KeyWords", "stored_rows", "unpack"]
 
 KeyWords = tuple[Words, Words, Words | None]
 """Order words, and the second lanes of key and row, as in a :class:`~penstock.trace.Batch`."""
 
 _COLUMN = "parquet"
-
-
-def pack(batch: Batch, *, with_words: bool) -> pa.RecordBatch:
-    """The batch as one value, with or without its words."""
-    rows = batch.to_arrow()
-    if not with_words:
-        rows = rows.select([name for name in rows.schema.names if name not in WORDS])
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_batches([rows]), sink, compression="zstd")
-    content = sink.getvalue()
-    ends = pa.py_buffer(np.array([0, content.size], np.int64))
-    value = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, content])
-    return pa.RecordBatch.from_arrays([value], names=[_COLUMN])
 
 
 def unpack(block: pa.RecordBatch, words: Derive | None, ordered: Ordered) -> Batch:

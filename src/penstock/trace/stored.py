@@ -12,8 +12,17 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from penstock.storage import Backend, Bounds, Codec, Pool, SegmentDraft, bounds_of_rows, can_be_blocked
+from penstock.storage import (
+    Backend,
+    BlockForm,
+    Bounds,
+    Pool,
+    SegmentDraft,
+    bounds_of_rows,
+    can_be_blocked,
+)
 from penstock.storage.block_index import Role
+from penstock.storage.block_layout import children_of
 from penstock.storage.resident import ResidentColumns
 from penstock.trace.backing import Backing
 from penstock.trace.batch import TIME, WORDS, Batch, Weights
@@ -26,12 +35,9 @@ from penstock.zset.width import MOST_BYTES, narrow_type, wide_type
 
 __all__ = [
     "BLOCKS",
-    "PLAIN",
-    "Codecs",
     "bounds_of_batch",
     "can_be_stored",
     "merge_to_draft",
-    "small_codecs",
     "stored_batch",
     "with_sums",
 ]
@@ -39,19 +45,9 @@ __all__ = [
 BLOCKS = "blocks"
 """The kind of entry of a batch in blocks."""
 
-Codecs = Mapping[str, Codec]
-PLAIN: Codecs = {}
-"""Everything as it is used: for what is read often."""
-
 _WEIGHT, _SUM, _VALUE = "weight", "sum:", "v"
 _NO_STARTS = np.empty(0, np.int32)
 _PRIVATE_BYTES = 32 << 20
-
-
-def small_codecs(schema: pa.Schema, *, derived: bool) -> Codecs:
-    """Everything compressed, and words left out if they are ``derived`` from the values."""
-    word = Codec.DERIVED if derived else Codec.DELTA_ZSTD
-    return {name: word if name in WORDS else Codec.ZSTD for name in schema.names}
 
 
 def can_be_stored(batch: Batch) -> bool:
@@ -88,9 +84,11 @@ def bounds_of_batch(batch: Batch) -> Bounds:
     nulls, data = dict.fromkeys(index.schema.names, 0), dict.fromkeys(index.schema.names, 0)
     for number, buffer in enumerate(index.buffers):
         name = index.schema.names[buffer.column]
-        nulls[name] = buffer.nulls
-        if buffer.role is Role.DATA:
-            data[name] = int(index.chunks.size[:, number].sum())
+        is_nested = bool(children_of(index.schema.types[buffer.column]))
+        if buffer.role is not Role.FILTER and not is_nested:
+            nulls[name] = buffer.nulls
+        if buffer.role is Role.DATA or is_nested:
+            data[name] += int(index.chunks.size[:, number].sum())
     names = batch.slice(0, 0).to_columns().schema.names
     return Bounds(
         len(batch),
@@ -103,7 +101,7 @@ def merge_to_draft(
     backend: Backend,
     batches: Sequence[Batch],
     meta: Mapping[str, object],
-    codecs: Codecs,
+    form: BlockForm,
     turns: Turns | None = None,
     *,
     rewrite: Rewrite = unchanged,
@@ -115,7 +113,7 @@ def merge_to_draft(
     sums = list(dict.fromkeys(name for batch in batches for name in batch.sums))
     bounds = Bounds.together([bounds_of_batch(with_sums(batch, sums)) for batch in batches])
     schema = _stored_schema(with_sums(batches[0].slice(0, 0), sums).to_columns().schema, bounds)
-    draft = SegmentDraft(backend, BLOCKS, meta, schema, bounds, codecs)
+    draft = SegmentDraft(backend, BLOCKS, meta, schema, bounds, form)
     try:
         for piece in map(rewrite, merge_runs([_private(batch, pool) for batch in batches])):
             rows = with_sums(_copied(piece) if piece.backing is not None else piece, sums).to_columns()

@@ -1,7 +1,8 @@
 """Checks segments: their own checksums, and that they hold what versions refer to.
 
-One block is in memory at a time. A segment may vanish while it is checked, because a newer version of a
-running pipeline replaced it: that is damage only if a version that refers to it is still there.
+One entry, or some blocks of it, are in memory at a time. A segment may vanish while it is checked, because a
+newer version of a running pipeline replaced it: that is damage only if a version that refers to it is still
+there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import CorruptionError, StorageError
+from penstock.pipeline.checking.blocks import wrong_blocks
 from penstock.pipeline.checking.report import Note, Problem
 from penstock.schedule.change_log import PACKED as PACKED_CHANGES
 from penstock.schedule.change_log import PLAIN as CHANGES
@@ -100,9 +102,13 @@ class SegmentCheck:
         entry = segment.entries[number]
         rows = _rows(entry)
         yield from _wrong_references(entry, rows, uses)
-        block = segment.read_copy(self._backend, number)
         self.blocks += 1
         self.rows += rows
+        if entry.kind == BLOCKS:
+            for what in wrong_blocks(segment, self._backend, number):
+                yield f"entry {number}: {what}"
+            return
+        block = segment.read_copy(self._backend, number)
         try:
             yield from _wrong_contents(block, entry, rows, uses)
         except (pa.ArrowException, OSError, ValueError, KeyError, StopIteration) as error:
@@ -183,7 +189,7 @@ def _overlaps(uses: Sequence[Use]) -> Iterable[str]:
 
 
 def _wrong_contents(block: pa.RecordBatch, entry: Entry, rows: int, uses: Sequence[Use]) -> Iterable[str]:
-    if entry.kind in (BATCH, PACKED, BLOCKS):
+    if entry.kind in (BATCH, PACKED):
         stored = stored_rows(block) if entry.kind == PACKED else block
         if stored.num_rows != rows:
             yield f"it holds {stored.num_rows} rows, and {rows} were written"
