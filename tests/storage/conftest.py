@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from penstock.storage import Backend, LocalBackend, MemoryBackend
+from penstock.storage.local import Io
 
 
-@pytest.fixture(params=["local", "memory"])
+@pytest.fixture(params=["mapped", "pread", "direct", "memory"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    return LocalBackend(tmp_path / "state") if request.param == "local" else MemoryBackend()
+    kind: str = request.param
+    if kind == "memory":
+        return MemoryBackend()
+    return LocalBackend(tmp_path / "state", Io(kind))

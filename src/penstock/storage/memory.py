@@ -6,12 +6,20 @@ Durable only as long as the process; exclusive publishing, exclusive appending a
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from penstock.errors import InUse, StorageError
-from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
+from penstock.storage.interface import (
+    IoCounts,
+    Names,
+    NameTakenError,
+    Part,
+    Pointer,
+    check_name,
+    to_buffer,
+)
 
 __all__ = ["MemoryAppender", "MemoryBackend"]
 
@@ -40,6 +48,14 @@ class MemoryBackend:
     def maps_files(self) -> bool:
         return False
 
+    @property
+    def reads_in_place(self) -> bool:
+        return True
+
+    @property
+    def counts(self) -> IoCounts:
+        return IoCounts()
+
     def draft(self) -> MemoryDraft:
         return MemoryDraft(self)
 
@@ -53,6 +69,19 @@ class MemoryBackend:
         content = self.open(name)
         start = min(offset, content.size)
         return _joined([content.slice(start, min(length, content.size - start))])
+
+    def read(self, pointers: Sequence[Pointer]) -> Iterator[pa.Buffer]:
+        return (self.read_at(each.name, each.offset, each.length) for each in pointers)
+
+    def read_end(self, name: str, length: int) -> tuple[pa.Buffer, int]:
+        size = self.size(name)
+        return self.read_at(name, max(0, size - length), length), size
+
+    def prefetch(self, pointers: Sequence[Pointer]) -> None:
+        pass
+
+    def get_buffer(self, size: int) -> pa.Buffer:
+        return pa.allocate_buffer(size)
 
     def size(self, name: str) -> int:
         return int(self.open(name).size)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,14 +29,13 @@ from penstock.errors import CorruptionError
 from penstock.storage.block_index import BlockIndex, Buffer, Codec, Role
 from penstock.storage.checksum import crc32c
 from penstock.storage.pool import Pool
+from penstock.storage.source import Range, Source
 
-__all__ = ["OTHERS", "SEARCHED", "Derive", "ReadChunk", "ResidentColumns"]
+__all__ = ["OTHERS", "SEARCHED", "Derive", "ResidentColumns"]
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 
-ReadChunk = Callable[[int, int], pa.Buffer]
-"""The stored bytes at an offset of the file: a view of a mapping, or a copy."""
 Derive = Callable[[Sequence[pa.Array], int], Sequence[NDArray[np.uint64] | None]]
 """Computes the derived columns from the values, in the order of the schema."""
 
@@ -49,24 +48,22 @@ _NORESERVE = 0x4000 if sys.platform.startswith("linux") else 0  # Python 3.13 ha
 
 
 class ResidentColumns:
-    """The columns of one batch. Plain buffers are used in ``content``, the file; without it they are copied
-    from what ``read`` gives. ``is_mapped`` says whether its pages can be dropped."""
+    """The columns of one batch. Plain buffers are used in the file where ``source`` has it in place, unless
+    ``copies`` are wanted; elsewhere they are copied from what is read."""
 
     def __init__(
         self,
-        name: str,
+        source: Source,
         index: BlockIndex,
         pool: Pool,
-        read: ReadChunk,
-        content: pa.Buffer | None,
         *,
         searched: Collection[str],
-        is_mapped: bool,
         derive: Derive | None = None,
+        copies: bool = False,
     ) -> None:
-        self.name, self.index, self._searched = name, index, searched
-        self._pool, self._read, self._content, self._derive = pool, read, content, derive
-        self._is_mapped = is_mapped
+        self.name, self.index, self._searched = source.name, index, searched
+        self._pool, self._source, self._derive = pool, source, derive
+        content = None if copies else source.content
         self._in_place = [content is not None and b.codec is Codec.PLAIN for b in index.buffers]
         self._memory: list[pa.Buffer] = [
             content.slice(b.offset, b.size) if content is not None and in_place else _reserved(b.size)
@@ -118,31 +115,49 @@ class ResidentColumns:
         state[blocks] = _USED
         self._pool.found(len(blocks) - len(absent))
 
+    def prefetch(self, part: int, blocks: Indices) -> None:
+        """Starts to read a part of the blocks, which will be needed soon."""
+        absent = blocks[self.state[part][blocks] == _ABSENT]
+        if len(absent):
+            self._source.prefetch(self._ranges(self._stored(part), absent))
+
+    def _stored(self, part: int) -> list[int]:
+        """The buffers of a part that are in the file."""
+        columns = (column for column in self._parts[part] if column not in self._derived)
+        return [number for column in columns for number in self._of_column[column]]
+
+    def _ranges(self, numbers: Sequence[int], blocks: Indices) -> list[Range]:
+        """Where the chunks of some buffers are, buffer by buffer, except empty ones."""
+        table, columns = self.index.chunks, np.asarray(numbers, np.int64)[:, None]
+        offsets, lengths = table.offset[blocks, columns].ravel(), table.length[blocks, columns].ravel()
+        stored = lengths > 0
+        return list(zip(offsets[stored].tolist(), lengths[stored].tolist(), strict=True))
+
     def _fill(self, part: int, blocks: Indices) -> None:
-        stored = 0
-        derived = [column for column in self._parts[part] if column in self._derived]
-        if derived:
+        if any(column in self._derived for column in self._parts[part]):
             self.need(OTHERS, blocks)
             self._fill_derived(blocks)
-        for column in self._parts[part]:
-            if column not in derived:
-                for number in self._of_column[column]:
-                    stored += self._fill_chunks(number, blocks)
+        stored = self._fill_stored(self._stored(part), blocks)
         held = int(self._bytes[part][blocks].sum())
         self._held += held
         self._absent[part] -= len(blocks)
         self.state[part][blocks] = _RESIDENT
         self._pool.read(len(blocks), stored, held)
 
-    def _fill_chunks(self, number: int, blocks: Indices) -> int:
+    def _fill_stored(self, numbers: Sequence[int], blocks: Indices) -> int:
+        """Requests the chunks of all these buffers, then takes one after the other."""
+        contents = self._source.read_all(self._ranges(numbers, blocks))
+        return sum(self._fill_chunks(number, blocks, contents) for number in numbers)
+
+    def _fill_chunks(self, number: int, blocks: Indices, contents: Iterator[pa.Buffer]) -> int:
         buffer, table = self.index.buffers[number], self.index.chunks
         target = None if self._in_place[number] else np.frombuffer(self._memory[number], np.uint8)
-        offsets, lengths = table.offset[blocks, number].tolist(), table.length[blocks, number].tolist()
+        lengths = table.length[blocks, number].tolist()
         wanted = table.crc32c[blocks, number].tolist()
-        for block, offset, length, crc in zip(blocks.tolist(), offsets, lengths, wanted, strict=True):
+        for block, length, crc in zip(blocks.tolist(), lengths, wanted, strict=True):
             if length == 0:
                 continue
-            content = self._read(offset, length)
+            content = next(contents)
             found = crc32c([content])
             if found != crc or content.size != length:
                 raise self._damaged(block, buffer, f"its checksum is {found:08x}, {crc:08x} was written")
@@ -188,26 +203,14 @@ class ResidentColumns:
         """All rows, in the columns that are stored."""
         every = np.arange(self.index.blocks)
         for part in (SEARCHED, OTHERS):
-            for column in self._parts[part]:
-                if column not in self._derived:
-                    for number in self._of_column[column]:
-                        self._fill_chunks(number, every)
+            self._fill_stored(self._stored(part), every)
         names = self.index.schema.names
         stored = [column for column in range(len(names)) if column not in self._derived]
         return pa.RecordBatch.from_arrays([self.columns[i] for i in stored], [names[i] for i in stored])
 
     def private(self, pool: Pool) -> ResidentColumns:
         """The same columns for a reader in another thread, with a residency and a pool of their own."""
-        return ResidentColumns(
-            self.name,
-            self.index,
-            pool,
-            self._read,
-            self._content,
-            searched=self._searched,
-            is_mapped=self._is_mapped,
-            derive=self._derive,
-        )
+        return ResidentColumns(self._source, self.index, pool, searched=self._searched, derive=self._derive)
 
     # ---- dropping ---------------------------------------------------------------------------------
 
@@ -237,7 +240,7 @@ class ResidentColumns:
         table = self.index.chunks
         for number in numbers:
             memory = self._memory[number]
-            if self._in_place[number] and not self._is_mapped:
+            if self._in_place[number] and not self._source.is_mapped:
                 continue
             for first, last in zip(starts.tolist(), stops.tolist(), strict=True):
                 start = int(table.start[first, number])

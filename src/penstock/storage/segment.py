@@ -33,7 +33,8 @@ from penstock.storage.block_writer import BlockWriter, bounds_of_rows
 from penstock.storage.checksum import ALIGNMENT, HEADER_SIZE, crc32c, seal, unseal
 from penstock.storage.interface import Backend, Part, to_buffer
 from penstock.storage.pool import Pool
-from penstock.storage.resident import Derive, ReadChunk, ResidentColumns
+from penstock.storage.resident import Derive, ResidentColumns
+from penstock.storage.source import Source
 
 __all__ = [
     "SEGMENT_FORMAT",
@@ -180,21 +181,22 @@ def _zeros(size: int) -> pa.Buffer:
 
 
 class Segment:
-    """A published segment. Batches read from it keep its mapping alive, even after the file is deleted."""
+    """A published segment. Where files are used in place, batches read from it keep its content alive, even
+    after the file is deleted; elsewhere blocks can be read only as long as the file exists."""
 
-    def __init__(
-        self, name: str, content: pa.Buffer, entries: tuple[Entry, ...], *, is_mapped: bool = False
-    ) -> None:
-        self.name = name
+    def __init__(self, source: Source, entries: tuple[Entry, ...]) -> None:
+        self.name, self._source = source.name, source
         self.entries = entries
-        self._content, self._is_mapped = content, is_mapped
         self._checked: set[int] = set()
 
     @classmethod
     def open(cls, backend: Backend, name: str) -> Segment:
         """Check and read everything but the blocks."""
-        content = backend.open(name)
-        return cls(name, content, _read_entries(name, content), is_mapped=backend.maps_files)
+        source = Source(backend, name)
+        entries = _read_entries(source)
+        if entries and (index := entries[-1].index) is not None:
+            source.keep_from(index)
+        return cls(source, entries)
 
     def expect(self, number: int, checksum: int | None) -> None:
         """Raise unless there is such a block with this checksum (None: any; older references have none)."""
@@ -213,49 +215,39 @@ class Segment:
         unpacked as a whole, without columns that are not stored."""
         entry = self.entries[number]
         if entry.index is not None:
-            return self._all_blocks(number, self._content.slice)
-        block = self._content.slice(entry.offset, entry.length)
+            return self._all_blocks(number, self._source)
+        block = self._source.read(entry.offset, entry.length)
         if number not in self._checked:
             self._check(number, block)
-            self._checked.add(number)
+            if self._source.content is not None:
+                self._checked.add(number)
         return self._decode(number, block)
 
     def columns(
         self, number: int, pool: Pool, *, searched: Collection[str], derive: Derive | None = None
     ) -> ResidentColumns:
         """The columns of a batch in blocks, none of which has been read. Its index is checked."""
-        return ResidentColumns(
-            self.name,
-            self._index(number),
-            pool,
-            self._content.slice,
-            self._content,
-            searched=searched,
-            is_mapped=self._is_mapped,
-            derive=derive,
-        )
+        return ResidentColumns(self._source, self._index(number), pool, searched=searched, derive=derive)
 
     def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
         """The batch in memory of its own, always checked; without columns that are not stored. For a reader
         that has to survive a failing disk: an error while reading names the file, where a mapping would end
         the process."""
         entry = self.entries[number]
+        source = Source(backend, self.name, in_place=False)
         if entry.index is not None:
-            return self._all_blocks(number, lambda *place: backend.read_at(self.name, *place))
-        block = backend.read_at(self.name, entry.offset, entry.length)
+            return self._all_blocks(number, source)
+        block = source.read(entry.offset, entry.length)
         self._check(number, block)
         return self._decode(number, block)
 
-    def _all_blocks(self, number: int, read: ReadChunk) -> pa.RecordBatch:
-        columns = ResidentColumns(
-            self.name, self._index(number), Pool(), read, None, searched=(), is_mapped=False
-        )
-        return columns.stored_rows()
+    def _all_blocks(self, number: int, source: Source) -> pa.RecordBatch:
+        return ResidentColumns(source, self._index(number), Pool(), searched=(), copies=True).stored_rows()
 
     def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
         assert entry.index is not None
-        content = self._content.slice(entry.index, entry.offset + entry.length - entry.index)
+        content = self._source.read(entry.index, entry.offset + entry.length - entry.index)
         self._check(number, content)
         try:
             index = BlockIndex.decode(content)
@@ -286,19 +278,20 @@ def _damaged(name: str, number: int, entry: Entry, reason: str) -> CorruptionErr
     return CorruptionError(f"{name}: block {number} ({entry.describe()}) is damaged: {reason}")
 
 
-def _read_entries(name: str, content: pa.Buffer) -> tuple[Entry, ...]:
-    if content.size < 2 * HEADER_SIZE:
-        raise CorruptionError(f"{name}: {content.size} bytes are too few for a segment; the file was cut")
-    _check_format(name, "header", unseal(content.slice(0, HEADER_SIZE)))
-    fields = unseal(content.slice(content.size - HEADER_SIZE))
+def _read_entries(source: Source) -> tuple[Entry, ...]:
+    name, size = source.name, source.open()
+    if size < 2 * HEADER_SIZE:
+        raise CorruptionError(f"{name}: {size} bytes are too few for a segment; the file was cut")
+    header = (0, HEADER_SIZE)
+    source.prefetch([header])
+    fields = unseal(source.read(size - HEADER_SIZE, HEADER_SIZE))
+    _check_format(name, "header", unseal(source.read(*header)))
     _check_format(name, "trailer", fields)
     assert fields is not None
     _, _, offset, length, crc = _TRAILER.unpack_from(fields)
-    if offset + length + HEADER_SIZE != content.size:
-        raise CorruptionError(
-            f"{name}: {content.size} bytes long, {offset + length + HEADER_SIZE} were written"
-        )
-    footer = content.slice(offset, length)
+    if offset + length + HEADER_SIZE != size:
+        raise CorruptionError(f"{name}: {size} bytes long, {offset + length + HEADER_SIZE} were written")
+    footer = source.read(offset, length)
     found = crc32c([footer])
     if found != crc:
         raise CorruptionError(
