@@ -22,11 +22,11 @@ from penstock.schedule.change_log import add_changes
 from penstock.schedule.memory import is_short_of_memory
 from penstock.schedule.occupancy import Occupancy
 from penstock.schedule.opening import Written, WrittenChanges
-from penstock.storage import Backend, BatchRef, ChangeBlock, Segment, SegmentWriter
+from penstock.storage import Backend, BatchRef, ChangeBlock, Pool, Segment, SegmentWriter
 from penstock.trace import SMALLEST, Batch, Held, pack
 from penstock.trace.filing import Filing, meta_of
 from penstock.trace.spine import LARGE
-from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, small_codecs
+from penstock.trace.stored import BLOCKS, PLAIN, can_be_stored, in_memory, private, small_codecs
 from penstock.zset.width import exceeds_together
 
 __all__ = ["PACKED", "Snapshot", "joined"]
@@ -84,8 +84,7 @@ class Snapshot:
         for held, (place, stored) in fresh.items():
             held.ref, held.stored = place, stored
             self.occupancy.note(place.segment, stored)
-        if self._is_short_of_memory():
-            self._map(fresh)
+        self._map(fresh)
         return Written(
             self.worker,
             {
@@ -118,12 +117,16 @@ class Snapshot:
         return WrittenChanges(writer.name, tuple(blocks))
 
     def _map(self, fresh: Container[Held]) -> None:
-        """Large batches are to be used from the mapped file, so that their memory, or the file in which they
-        were before, can be freed."""
+        """Large batches are to be used from the mapped file if memory is short, so that their memory, or the
+        file in which they were before, can be freed. Where files are not in place, what was written again is
+        always used from its new file, because the old one will be deleted."""
         opened: dict[str, Segment] = {}
+        is_short, moves = self._is_short_of_memory(), not self.backend.reads_in_place
         for held in chain.from_iterable(self.arrangements.values()):
             ref = held.ref
-            if ref is None or len(held.batch) < LARGE or not (held.in_memory or held in fresh):
+            is_due = is_short and len(held.batch) >= LARGE and (held.in_memory or held in fresh)
+            has_moved = moves and held in fresh and held.batch.backing is not None
+            if ref is None or not (is_due or has_moved):
                 continue
             if ref.segment not in opened:
                 opened[ref.segment] = Segment.open(self.backend, ref.segment)
@@ -136,10 +139,12 @@ class Snapshot:
                 whole = Batch.from_arrow(segment.read(ref.entry), ordered=held.batch.ordered)
                 mapped = whole.slice(ref.start, ref.stop)
                 held.mapped = replace(mapped, directory=held.batch.directory)
+            elif has_moved:
+                held.mapped = in_memory(private(held.batch, Pool()).whole())
 
     def _add(self, writer: SegmentWriter, slot: str, held: Held) -> tuple[BatchRef, int]:
         """Adds a batch to a segment; returns its position, and its size in bytes."""
-        batch, meta = held.batch.whole(), meta_of(slot, held.batch.ordered)
+        batch, meta = private(held.batch, Pool()).whole(), meta_of(slot, held.batch.ordered)
         before = writer.size
         if (
             len(batch) >= BLOCKED

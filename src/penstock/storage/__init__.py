@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from penstock.storage.backend import Appender, Backend, LocalBackend, MemoryBackend, Part, open_backend
+from penstock.storage.backend import (
+    Appender,
+    Backend,
+    LocalBackend,
+    MemoryBackend,
+    ObjectBackend,
+    Part,
+    local_folder,
+    open_backend,
+)
 from penstock.storage.block import decode_batch, encode_batch
 from penstock.storage.block_index import Codec
 from penstock.storage.block_writer import Bounds, bounds_of_rows, can_be_blocked
+from penstock.storage.interface import IoCounts, Pointer
 from penstock.storage.log import Log, log_owner, read_log
 from penstock.storage.manifest import Manifest, ManifestStore
 from penstock.storage.metrics_file import read_metrics, write_metrics
@@ -25,13 +35,16 @@ __all__ = [
     "ChangeSegment",
     "Codec",
     "Entry",
+    "IoCounts",
     "LocalBackend",
     "Log",
     "Manifest",
     "ManifestStore",
     "MemoryBackend",
+    "ObjectBackend",
     "PageRef",
     "Part",
+    "Pointer",
     "Pool",
     "PoolCounts",
     "Prepared",
@@ -45,6 +58,7 @@ __all__ = [
     "can_be_blocked",
     "decode_batch",
     "encode_batch",
+    "local_folder",
     "log_owner",
     "newest_version",
     "open_backend",

@@ -35,6 +35,7 @@ __all__ = [
     "Part",
     "Pointer",
     "check_name",
+    "joined",
     "to_buffer",
 ]
 
@@ -210,3 +211,13 @@ def check_name(name: str) -> str:
 def to_buffer(part: Part) -> pa.Buffer:
     """The part as an Arrow buffer, never copied. Its ``size`` is in bytes, unlike a memoryview's len."""
     return part if isinstance(part, pa.Buffer) else pa.py_buffer(part)
+
+
+def joined(parts: Sequence[Part]) -> pa.Buffer:
+    """The parts in one buffer from Arrow's own allocator, which aligns to 64 bytes as a mapping would."""
+    buffers = [to_buffer(p) for p in parts]
+    whole = pa.allocate_buffer(sum(b.size for b in buffers))
+    with pa.FixedSizeBufferWriter(whole) as out:
+        for buffer in buffers:
+            out.write(buffer)
+    return whole

@@ -18,6 +18,7 @@ from penstock.storage.interface import (
     Part,
     Pointer,
     check_name,
+    joined,
     to_buffer,
 )
 
@@ -38,7 +39,7 @@ class MemoryBackend:
         return f"memory://{self._name}"
 
     def write_new(self, name: str, parts: Sequence[Part]) -> None:
-        content = _joined(parts)
+        content = joined(parts)
         with self._lock:
             if check_name(name) in self._files:
                 raise NameTakenError(name)
@@ -68,7 +69,7 @@ class MemoryBackend:
     def read_at(self, name: str, offset: int, length: int) -> pa.Buffer:
         content = self.open(name)
         start = min(offset, content.size)
-        return _joined([content.slice(start, min(length, content.size - start))])
+        return joined([content.slice(start, min(length, content.size - start))])
 
     def read(self, pointers: Sequence[Pointer]) -> Iterator[pa.Buffer]:
         return (self.read_at(each.name, each.offset, each.length) for each in pointers)
@@ -138,11 +139,11 @@ class MemoryAppender:
 
     def append(self, parts: Sequence[Part], *, durable: bool = True) -> None:
         self._check()
-        self._files[self._name] = _joined([self._files[self._name], *parts])
+        self._files[self._name] = joined([self._files[self._name], *parts])
 
     def truncate(self, size: int) -> None:
         self._check()
-        self._files[self._name] = _joined([self._files[self._name].slice(0, size)])
+        self._files[self._name] = joined([self._files[self._name].slice(0, size)])
 
     def close(self) -> None:
         if not self._closed:
@@ -152,13 +153,3 @@ class MemoryAppender:
     def _check(self) -> None:
         if self._closed:
             raise StorageError(f"{self._name} cannot be appended to: its writer is closed; open it again")
-
-
-def _joined(parts: Sequence[Part]) -> pa.Buffer:
-    """The parts in one buffer from Arrow's own allocator, which aligns to 64 bytes as a mapping would."""
-    buffers = [to_buffer(p) for p in parts]
-    whole = pa.allocate_buffer(sum(b.size for b in buffers))
-    with pa.FixedSizeBufferWriter(whole) as out:
-        for buffer in buffers:
-            out.write(buffer)
-    return whole

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from penstock.storage.interface import Backend, Pointer
+from penstock.storage.interface import Backend, Pointer, joined
 
 __all__ = ["END_BYTES", "Range", "Source"]
 
@@ -64,7 +64,7 @@ class Source:
         """Forgets what was read of the end of the file before ``offset``."""
         if self._end.size and offset > self._end_offset:
             kept = self._end.slice(min(offset - self._end_offset, self._end.size))
-            self._end, self._end_offset = _copy(kept), offset
+            self._end, self._end_offset = joined([kept]), offset
 
     def _is_kept(self, each: Range) -> bool:
         return self._end.size > 0 and each[0] >= self._end_offset
@@ -73,10 +73,3 @@ class Source:
     def _slice(content: pa.Buffer, start: int, each: Range) -> pa.Buffer:
         offset = min(each[0] - start, content.size)
         return content.slice(offset, min(each[1], content.size - offset))
-
-
-def _copy(content: pa.Buffer) -> pa.Buffer:
-    """The same bytes in memory of their own."""
-    copy = pa.allocate_buffer(content.size)
-    memoryview(copy).cast("B")[:] = memoryview(content).cast("B")
-    return copy

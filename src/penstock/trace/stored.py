@@ -29,7 +29,9 @@ __all__ = [
     "Codecs",
     "bounds_of_batch",
     "can_be_stored",
+    "in_memory",
     "merge_to_draft",
+    "private",
     "small_codecs",
     "stored_batch",
     "with_sums",
@@ -108,8 +110,8 @@ def merge_to_draft(
     schema = _stored_schema(with_sums(batches[0].slice(0, 0), sums).to_columns().schema, bounds)
     draft = SegmentDraft(backend, BLOCKS, meta, schema, bounds, codecs)
     try:
-        for piece in merge_runs([_private(batch, pool) for batch in batches]):
-            rows = with_sums(_copied(piece) if piece.backing is not None else piece, sums).to_columns()
+        for piece in merge_runs([private(batch, pool) for batch in batches]):
+            rows = with_sums(in_memory(piece) if piece.backing is not None else piece, sums).to_columns()
             draft.add(rows.cast(schema))
             pool.trim()
     except BaseException:
@@ -136,8 +138,8 @@ def _stored_schema(schema: pa.Schema, bounds: Bounds) -> pa.Schema:
     )
 
 
-def _private(batch: Batch, pool: Pool) -> Batch:
-    """The batch for a reader in another thread."""
+def private(batch: Batch, pool: Pool) -> Batch:
+    """The batch for a reader in another thread, whose blocks nobody else drops."""
     if batch.backing is None:
         return batch
     backing = batch.backing.private(pool)
@@ -145,7 +147,7 @@ def _private(batch: Batch, pool: Pool) -> Batch:
     return whole.slice(backing.start, backing.start + len(batch))
 
 
-def _copied(batch: Batch) -> Batch:
+def in_memory(batch: Batch) -> Batch:
     """The rows in memory of their own, which stays as it is when blocks are dropped."""
     every = numbers(np.arange(len(batch)))
     return Batch(
