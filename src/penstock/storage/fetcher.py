@@ -47,7 +47,7 @@ class Fetcher:
     :func:`runs_of`."""
 
     def __init__(self, read_piece: ReadPiece, *, threads: int, gap: int, most: int) -> None:
-        self._read_piece, self._gap, self._most = read_piece, gap, most
+        self._read_piece, self._threads, self._gap, self._most = read_piece, threads, gap, most
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="penstock-read")
         self._staged: OrderedDict[Pointer, _Piece] = OrderedDict()
         self._staged_bytes = 0
@@ -80,10 +80,6 @@ class Fetcher:
                 forgotten, _ = self._staged.popitem(last=False)
                 self._staged_bytes -= forgotten.length
 
-    def close(self) -> None:
-        """Ends the threads."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
-
     def _start(self, pointers: Sequence[Pointer]) -> list[_Piece]:
         """Starts to read what is not staged."""
         found = self._taken(pointers)
@@ -103,18 +99,26 @@ class Fetcher:
 
     def _pieces(self, pointers: Sequence[Pointer], runs: Sequence[Run], *, inline: bool) -> list[_Piece]:
         """Starts the reads; ``inline`` means in this thread, which saves handing a single one over."""
+        results: list[Future[pa.Buffer]] = [Future() for _ in runs]
+        jobs = [(run.whole, result) for run, result in zip(runs, results, strict=True)]
+        if inline:
+            self._read_jobs(jobs)
+        else:  # every thread takes its share at once: handing a read over costs as much as the read
+            for number in range(min(self._threads, len(jobs))):
+                self._executor.submit(self._read_jobs, jobs[number :: self._threads])
         pieces: list[_Piece | None] = [None] * len(pointers)
-        for run in runs:
-            result = self._now(run.whole) if inline else self._executor.submit(self._read_piece, run.whole)
+        for run, result in zip(runs, results, strict=True):
             for number in run.members:
                 start = pointers[number].offset - run.whole.offset
                 pieces[number] = _Piece(result, start, pointers[number].length)
         return [piece for piece in pieces if piece is not None]
 
-    def _now(self, pointer: Pointer) -> Future[pa.Buffer]:
-        result: Future[pa.Buffer] = Future()
-        result.set_result(self._read_piece(pointer))
-        return result
+    def _read_jobs(self, jobs: Sequence[tuple[Pointer, Future[pa.Buffer]]]) -> None:
+        for pointer, result in jobs:
+            try:
+                result.set_result(self._read_piece(pointer))
+            except BaseException as error:
+                result.set_exception(error)
 
 
 def _first(windows: Iterator[Sequence[Pointer]]) -> Iterator[Sequence[Pointer]]:
@@ -125,4 +129,4 @@ def _first(windows: Iterator[Sequence[Pointer]]) -> Iterator[Sequence[Pointer]]:
 
 
 def _has_failed(result: Future[pa.Buffer]) -> bool:
-    return result.cancelled() or (result.done() and result.exception() is not None)
+    return result.done() and result.exception() is not None

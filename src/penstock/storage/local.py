@@ -58,7 +58,7 @@ _sync_data = getattr(os, "fdatasync", os.fsync)  # fdatasync is missing outside 
 # ``LocalBackend.list`` hides the builtin inside the class body.
 Unfinished: TypeAlias = list[tuple[str, int]]
 
-_READERS = 8
+_READERS = 16
 _GAP_BYTES = 16 << 10
 _RUN_BYTES = 1 << 20
 

@@ -53,10 +53,7 @@ class Backing:
         of those that a search compares with on the way."""
         if self.columns.is_resident(SEARCHED):
             return
-        fences = self.columns.index.first_words
-        wanted = np.zeros(len(fences), np.bool_)
-        mark_ranges(fences, low, high, wanted)
-        self.columns.need(SEARCHED, np.flatnonzero(wanted))
+        self.columns.need(SEARCHED, self._blocks_of(low, high))
 
     def need_ends(self, low: Words, high: Words) -> None:
         """Asks only for the words that finding the first and the last row of each range takes."""
@@ -71,17 +68,40 @@ class Backing:
         index = self.columns.index
         wanted = np.zeros(index.blocks, np.bool_)
         wanted[(rows + self.start) // index.block_rows] = True
-        blocks = np.flatnonzero(wanted)
-        self.columns.need(SEARCHED, blocks)
-        self.columns.need(OTHERS, blocks)
+        self._need(np.flatnonzero(wanted))
 
     def need_range(self, start: int, stop: int) -> None:
         """Asks for all rows from ``start`` up to ``stop``."""
         if stop > start:
-            rows = self.columns.index.block_rows
-            blocks = np.arange((self.start + start) // rows, (self.start + stop - 1) // rows + 1)
-            self.columns.need(SEARCHED, blocks)
-            self.columns.need(OTHERS, blocks)
+            self._need(self._blocks(start, stop))
+
+    def prefetch_words(self, low: Words, high: Words) -> None:
+        """Starts to read what :meth:`need_words` will ask for with the same ranges."""
+        if not self.columns.is_resident(SEARCHED):
+            self.columns.prefetch(SEARCHED, self._blocks_of(low, high))
+
+    def prefetch_range(self, start: int, stop: int) -> None:
+        """Starts to read the rows from ``start`` up to ``stop``."""
+        if stop > start:
+            blocks = self._blocks(start, stop)
+            self.columns.prefetch(SEARCHED, blocks)
+            self.columns.prefetch(OTHERS, blocks)
+
+    def _blocks_of(self, low: Words, high: Words) -> Indices:
+        """The blocks that a search for ranges of words touches."""
+        fences = self.columns.index.first_words
+        wanted = np.zeros(len(fences), np.bool_)
+        mark_ranges(fences, low, high, wanted)
+        return np.flatnonzero(wanted)
+
+    def _blocks(self, start: int, stop: int) -> Indices:
+        rows = self.columns.index.block_rows
+        return np.arange((self.start + start) // rows, (self.start + stop - 1) // rows + 1)
+
+    def _need(self, blocks: Indices) -> None:
+        self.columns.prefetch(OTHERS, blocks)
+        self.columns.need(SEARCHED, blocks)
+        self.columns.need(OTHERS, blocks)
 
     def end_of_block(self, rows: Indices) -> Indices:
         """For each row the one past the last of its block: up to there its words may be read."""

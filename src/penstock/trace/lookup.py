@@ -18,7 +18,7 @@ from penstock.trace.directory import NO_DIRECTORY, Directory
 from penstock.trace.search import add_found, fill_matches, find_ranges, find_rows, match_counts
 from penstock.zset import Hashes, group_rows
 
-__all__ = ["Matches", "bounds_of", "lookup_repeated", "lookup_rows", "lookup_sums"]
+__all__ = ["Matches", "bounds_of", "lookup_repeated", "lookup_rows", "lookup_sums", "prefetch"]
 
 Indices = NDArray[np.int64]
 
@@ -41,6 +41,7 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
 
     A batch may be returned in several parts, so that few rows are held at a time, however many match."""
     first = np.empty(len(keys), np.int64)
+    prefetch(batches, keys)
     for batch in batches:
         batch.need_words(*key_range(keys))
         where = _directory(batch, len(keys))
@@ -87,6 +88,7 @@ def lookup_sums(
     weights = np.zeros(len(keys), np.int64)
     sums: dict[str, Indices] = {}
     found = np.empty(len(keys), np.int64)
+    prefetch(batches, keys)
     for batch in batches:
         batch.need_words(keys.hi, keys.hi)
         second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
@@ -112,6 +114,13 @@ def lookup_sums(
                 sums[name] = np.zeros(len(keys), np.int64)
             add_found(found, column, sums[name])
     return weights, sums
+
+
+def prefetch(batches: Sequence[Batch], keys: Hashes) -> None:
+    """Starts to read what a search for keys will need of several batches, before it waits for any."""
+    if len(batches) > 1:
+        for batch in batches:
+            batch.prefetch(keys)
 
 
 def _directory(batch: Batch, probes: int) -> Directory:
