@@ -1,9 +1,9 @@
 """The available backends, and how a path or URL selects one.
 
 A plain path or ``file:///…`` is a folder of files, which are mapped; ``?io=pread`` and ``?io=direct`` read
-them by position. ``s3://bucket/prefix`` (and ``gs://``, ``az://``) is an object store. ``memory://name`` lives in
-this process only and is found again under the same name; ``memory://`` is a fresh one each time. Anything
-else is rejected with this list.
+them by position. ``s3://bucket/prefix`` (and ``gs://``, ``az://``) is an object store. ``memory://name``
+lives in this process only and is found again under the same name; ``memory://`` is a fresh one each time.
+Anything else is rejected with this list.
 """
 
 from __future__ import annotations
