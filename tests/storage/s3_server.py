@@ -6,8 +6,9 @@ import logging
 import os
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest import mock
 
 from moto.server import DomainDispatcherApplication, create_backend_app
@@ -27,11 +28,12 @@ def environment(endpoint: str) -> dict[str, str]:
 
 
 @contextmanager
-def s3_server() -> Iterator[str]:
+def s3_server(wrapped: Callable[[Any], Any] = lambda application: application) -> Iterator[str]:
     """A server with an empty bucket; the endpoint. It serves one request at a time, because it would not
-    otherwise check a condition and write in one go."""
+    otherwise check a condition and write in one go. Faults can be ``wrapped`` around it."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
+    application = wrapped(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, application, threaded=False)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     endpoint = f"http://127.0.0.1:{server.server_port}"

@@ -51,7 +51,7 @@ def windows_of(pointers: Sequence[Pointer], size: int) -> Iterator[Sequence[Poin
     """The pointers in order, in parts of at most ``size`` bytes (or a single pointer)."""
     start = held = 0
     for number, pointer in enumerate(pointers):
-        if held and held + pointer.length > size:
+        if number > start and held + pointer.length > size:
             yield pointers[start:number]
             start, held = number, 0
         held += pointer.length
