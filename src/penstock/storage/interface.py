@@ -140,6 +140,11 @@ class Backend(Protocol):
         read piece by piece."""
 
     @property
+    def is_remote(self) -> bool:
+        """Whether waiting for an answer takes much longer than reading a block: then it pays to read what may
+        be needed before that is known."""
+
+    @property
     def counts(self) -> IoCounts:
         """What was read so far."""
 

@@ -106,6 +106,10 @@ class LocalBackend:
         return self.maps_files
 
     @property
+    def is_remote(self) -> bool:
+        return False
+
+    @property
     def counts(self) -> IoCounts:
         files, fetcher = self._files, self._fetcher
         ahead = fetcher.prefetched + self._prefetched

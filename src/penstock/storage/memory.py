@@ -54,6 +54,10 @@ class MemoryBackend:
         return True
 
     @property
+    def is_remote(self) -> bool:
+        return False
+
+    @property
     def counts(self) -> IoCounts:
         return IoCounts()
 

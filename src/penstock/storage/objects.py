@@ -41,7 +41,7 @@ __all__ = ["BLOCK_BYTES", "ObjectBackend"]
 BLOCK_BYTES = 256 << 10
 """What is read and cached at least. An object store takes about as long for it as for a single byte."""
 _CACHE_GB = 8.0
-_READERS = 16
+_READERS = 64
 _GAP_BYTES = BLOCK_BYTES
 _RUN_BYTES = 8 << 20
 _KNOWN_MAX = 10_000
@@ -79,6 +79,10 @@ class ObjectBackend:
     @property
     def reads_in_place(self) -> bool:
         return False
+
+    @property
+    def is_remote(self) -> bool:
+        return True
 
     @property
     def counts(self) -> IoCounts:

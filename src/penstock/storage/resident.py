@@ -63,6 +63,7 @@ class ResidentColumns:
     ) -> None:
         self.name, self.index, self._searched = source.name, index, searched
         self._pool, self._source, self._derive = pool, source, derive
+        self.is_remote = source.is_remote
         content = None if copies else source.content
         self._in_place = [content is not None and b.codec is Codec.PLAIN for b in index.buffers]
         self._memory: list[pa.Buffer] = [

@@ -23,7 +23,7 @@ class Source:
     file, and the same bytes are never copied."""
 
     def __init__(self, backend: Backend, name: str, *, in_place: bool | None = None) -> None:
-        self.name, self._backend = name, backend
+        self.name, self._backend, self.is_remote = name, backend, backend.is_remote
         self.content: pa.Buffer | None = None
         self.is_mapped = False
         self._end, self._end_offset = pa.py_buffer(b""), 0

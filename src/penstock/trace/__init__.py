@@ -4,7 +4,7 @@ from penstock.trace.batch import Batch, build_batch, key_range, merge_batches, o
 from penstock.trace.builders import merge_runs
 from penstock.trace.first import lookup_first
 from penstock.trace.first_candidates import first_candidates
-from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
+from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums, prefetch
 from penstock.trace.packed import SMALLEST, KeyWords, pack, stored_rows, unpack
 from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
 from penstock.trace.scan import scan, truncate_above, truncate_below
@@ -33,6 +33,7 @@ __all__ = [
     "merge_runs",
     "order_words",
     "pack",
+    "prefetch",
     "scan",
     "stored_rows",
     "sum_of",

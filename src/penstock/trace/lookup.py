@@ -41,7 +41,8 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
 
     A batch may be returned in several parts, so that few rows are held at a time, however many match."""
     first = np.empty(len(keys), np.int64)
-    prefetch(batches, keys)
+    if len(batches) > 1:
+        prefetch(batches, keys)
     for batch in batches:
         batch.need_words(*key_range(keys))
         where = _directory(batch, len(keys))
@@ -88,7 +89,8 @@ def lookup_sums(
     weights = np.zeros(len(keys), np.int64)
     sums: dict[str, Indices] = {}
     found = np.empty(len(keys), np.int64)
-    prefetch(batches, keys)
+    if len(batches) > 1:
+        prefetch(batches, keys)
     for batch in batches:
         batch.need_words(keys.hi, keys.hi)
         second = _NO_ROWS if rows is None or batch.row_lo is None else batch.row_lo
@@ -118,9 +120,8 @@ def lookup_sums(
 
 def prefetch(batches: Sequence[Batch], keys: Hashes) -> None:
     """Starts to read what a search for keys will need of several batches, before it waits for any."""
-    if len(batches) > 1:
-        for batch in batches:
-            batch.prefetch(keys)
+    for batch in batches:
+        batch.prefetch(keys)
 
 
 def _directory(batch: Batch, probes: int) -> Directory:
