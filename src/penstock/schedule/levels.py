@@ -103,7 +103,7 @@ class Levels:
 
     def _read_ahead(self, node: int, flow: Flow) -> None:
         """Starts to read what will be looked up for rows that came to a node, for all nodes of a level before
-        the first one runs. On a local disk it does not pay (docs/decisions.md 73)."""
+        the first one runs, where waiting takes long."""
         arrangements = self.scope.arrangements
         if not arrangements.are_remote or self.scope.fill is not None:
             return

@@ -76,13 +76,13 @@ class Backing:
             self._need(self._blocks(start, stop))
 
     def prefetch_words(self, low: Words, high: Words) -> None:
-        """Starts to read what :meth:`need_words` will ask for with the same ranges; where waiting takes long,
-        also the rest of these rows, most of which will be asked for then."""
-        if not self.columns.is_resident(SEARCHED) or self.columns.is_remote:
+        """Starts to read what :meth:`need_words` will ask for with the same ranges, and the rest of these
+        rows, most of which will be asked for then. Only where waiting takes long: on a local disk it does not
+        pay (docs/decisions.md 73)."""
+        if self.columns.is_remote:
             blocks = self._blocks_of(low, high)
             self.columns.prefetch(SEARCHED, blocks)
-            if self.columns.is_remote:
-                self.columns.prefetch(OTHERS, blocks)
+            self.columns.prefetch(OTHERS, blocks)
 
     def prefetch_range(self, start: int, stop: int) -> None:
         """Starts to read the rows from ``start`` up to ``stop``."""
@@ -103,7 +103,8 @@ class Backing:
         return np.arange((self.start + start) // rows, (self.start + stop - 1) // rows + 1)
 
     def _need(self, blocks: Indices) -> None:
-        self.columns.prefetch(OTHERS, blocks)
+        if self.columns.is_remote:
+            self.columns.prefetch(OTHERS, blocks)
         self.columns.need(SEARCHED, blocks)
         self.columns.need(OTHERS, blocks)
 
