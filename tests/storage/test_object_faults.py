@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import CorruptionError, StorageError
-from penstock.storage import Log, ObjectBackend, Segment, SegmentWriter, read_log
+from penstock.storage import Log, ObjectBackend, Segment, SegmentWriter, object_store, read_log
 from penstock.storage.interface import NameTakenError
 from tests.storage.s3_server import BUCKET, s3_environment, s3_server
 
@@ -155,3 +156,42 @@ def test_damage_in_an_object_is_found_with_file_and_block(faulty: Faulted) -> No
         backend.write_new(name, [broken])
         with pytest.raises(CorruptionError, match=rf"{name}: .*{what}"):
             Segment.open(backend, name).read(0)
+
+
+def test_large_files_are_uploaded_in_parts_and_published_once(
+    faulty: Faulted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, made = faulty
+    backend = made()
+    monkeypatch.setattr(object_store, "SINGLE_BYTES", 1 << 20)
+    content = bytes(range(256)) * 80_000
+    backend.write_new("segments/a.seg", [content[:100], memoryview(content)[100:]])
+    draft = backend.draft()
+    draft.write_at(1000, content[1000:])
+    draft.write_at(0, content[:1000])
+    draft.publish("segments/b.seg")
+    for name in ("segments/a.seg", "segments/b.seg"):
+        assert bytes(backend.open(name)) == content
+        with pytest.raises(NameTakenError):
+            backend.write_new(name, [content])
+    other = backend.draft()
+    other.write_at(0, content)
+    with pytest.raises(NameTakenError):
+        other.publish("segments/b.seg")
+    other.discard()
+
+
+def test_a_server_error_about_an_object_numbered_416_is_not_taken_for_its_end(faulty: Faulted) -> None:
+    server, made = faulty
+    backend, name = made(), "segments/0000000416-w0000-0123456789ab.seg"
+    backend.write_new(name, [b"x"])
+    assert bytes(backend.read_at(name, 5, 5)) == b""
+    server.fault = lambda _: "refuse"
+    with pytest.raises(StorageError, match=name):
+        backend.read_at(name, 0, 1)
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(StorageError, match=r"pip install 'penstock\[s3\]'"):
+        ObjectBackend("s3://bucket/x")

@@ -225,7 +225,7 @@ class ObjectStore:
             reason = "access is denied; check the credentials in the environment, and the bucket's policy"
             problem = StorageError(f"{name} {what} in {self.url}: {reason}")
         except (self._library.exceptions.BaseError, ValueError, OSError) as error:
-            if "416" in str(error):
+            if "416 Range Not Satisfiable" in str(error):
                 problem = _BeyondEndError(f"{name} {what}: it is not that long")
             else:
                 problem = StorageError(f"{name} {what} in {self.url}: {_reason(str(error))}")
