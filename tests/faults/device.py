@@ -1,7 +1,7 @@
 """A disk that fails once: the n-th system call of the storage raises EIO or ENOSPC, and the next ones work.
 
-The calls of :mod:`penstock.storage.local` are replaced, not the backend, so that its own clean-up after a
-failed write, sync or link is tested too.
+The calls of :mod:`penstock.storage.local` (and those for reading of :mod:`.positional`) are replaced, not the
+backend, so that its own clean-up after a failed write, sync or link is tested too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.storage import local
+from penstock.storage import local, positional
 
 WRITES = ("writev", "fsync", "fdatasync", "link", "ftruncate", "open")
 READS = ("preadv", "memory_map")
@@ -44,12 +44,12 @@ class Device:
 class _Replaced:
     """A module with some of its functions replaced."""
 
-    def __init__(self, module: Any, device: Device) -> None:
-        self._module, self._device = module, device
+    def __init__(self, module: Any, device: Device, names: tuple[str, ...] = (*WRITES, *READS)) -> None:
+        self._module, self._device, self._names = module, device, names
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
-        return self._device.wrapped(name, found) if name in (*WRITES, *READS) else found
+        return self._device.wrapped(name, found) if name in self._names else found
 
 
 @contextmanager
@@ -59,5 +59,6 @@ def failing(at: int, code: int = errno.EIO, calls: tuple[str, ...] = WRITES) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "os", _Replaced(os, device))
         patch.setattr(local, "pa", _Replaced(pa, device))
+        patch.setattr(positional, "os", _Replaced(os, device, READS))
         patch.setattr(local, "_sync_data", device.wrapped("fdatasync", os.fdatasync))
         yield device

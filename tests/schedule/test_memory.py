@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import penstock.trace.form as form
 import penstock.trace.spine as spines
 from penstock.pipeline.coordinator import Coordinator
-from penstock.schedule import memory, snapshot
+from penstock.schedule import memory
 from penstock.schedule.memory import LEAST_BYTES, MemoryBudget, usual_budget
 from penstock.storage import MemoryBackend, Segment, VersionStore
 from penstock.trace import Held, Spine
@@ -46,7 +47,8 @@ class Poor(Resident):
 @pytest.fixture
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spines, "SMALL_BYTES", 0)
-    monkeypatch.setattr(snapshot, "BLOCKED", 1)
+    monkeypatch.setattr(form, "BLOCKED_ROWS", 1)
+    monkeypatch.setattr(form, "COMPACT_ROWS", 1)
 
 
 @pytest.mark.usefixtures("everything_is_large")

@@ -8,6 +8,7 @@ import pytest
 
 from penstock.circuit.operation import Operation
 from penstock.errors import PipelineError
+from penstock.schedule import levels
 from penstock.schedule.change_log import STEP_COLUMN, read_changes
 from penstock.schedule.opening import Opening, Written
 from penstock.schedule.state import open_segment
@@ -213,3 +214,29 @@ def test_reports_tell_times_and_absent_keys() -> None:
     assert [report["worker"] for report in reports] == [0, 1, 2]
     assert all(ms >= 0 for report in reports for ms in report["node_ms"].values())
     assert not any(report["views"] for report in reports)
+
+
+class Remote(MemoryBackend):
+    """Storage that it takes long to wait for."""
+
+    @property
+    def is_remote(self) -> bool:
+        return True
+
+
+def test_what_incoming_rows_will_be_matched_with_is_read_ahead_from_remote_storage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    announced: list[int] = []
+    monkeypatch.setattr(levels, "prefetch", lambda batches, keys: announced.append(len(batches)))
+    for backend, expected in ((Remote(), True), (MemoryBackend(), False)):
+        announced.clear()
+        shop, rng = Shop(), np.random.default_rng(5)
+        crew = Resident(PROGRAM, 2, backend)
+        crew.open(filling(Opening(), PROGRAM))
+        run(crew, 0, None)
+        assert announced == []  # nothing is there yet
+        for step in range(1, 4):
+            run(crew, step, shop.random(rng))
+            check(crew, shop)
+        assert any(announced) is expected

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.find_spark_home import _find_spark_home
 
-from penstock.spark.class_archive import archive_options, cache_folder
+from penstock.spark.class_archive import archive_options
 from penstock.spark.session import require_java
+from penstock.storage.block_cache import cache_folder
 
 _START = """
 from penstock.spark import find_or_make_session

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from penstock.errors import CorruptionError, StorageError
 from penstock.storage import Backend, LocalBackend, MemoryBackend, Segment, SegmentWriter
 from penstock.storage.checksum import seal
+from penstock.storage.source import Source
 
 NAME = "segments/000012-w03-ab12cd.seg"
 NUMBERS = pa.record_batch({"n": pa.array([1, 2, 3]), "s": pa.array(["a", None, "ccc"])})
@@ -189,7 +190,7 @@ def test_a_block_with_other_rows_than_the_index_says_is_found() -> None:
     segment = written(backend)
     wrong = tuple(replace(entry, rows=entry.rows + 1) for entry in segment.entries)
     with pytest.raises(CorruptionError, match="it holds 3 rows"):
-        Segment(NAME, backend.open(NAME), wrong).read(0)
+        Segment(Source(backend, NAME), wrong).read(0)
 
 
 def test_a_sound_segment_in_the_place_of_another_is_found(backend: Backend) -> None:

@@ -36,7 +36,7 @@ def check(
     from penstock.pipeline.checking import check_folder
     from penstock.storage import open_backend
 
-    backend = open_backend(str(storage.absolute()))
+    backend = open_backend(storage)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("Reading", total=None)

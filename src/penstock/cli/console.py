@@ -97,9 +97,11 @@ def size_text(size_bytes: int) -> str:
     return f"{size:.1f} TiB"
 
 
-def shown_path(path: Path) -> str:
-    """A path as short as it can be from here."""
+def shown_path(path: Path | str) -> str:
+    """A path as short as it can be from here; a URL as it is."""
+    if "://" in str(path):
+        return str(path)
     try:
-        return str(path.resolve().relative_to(Path.cwd())) or "."
+        return str(Path(path).resolve().relative_to(Path.cwd())) or "."
     except ValueError:
         return str(path)

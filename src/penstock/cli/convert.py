@@ -21,7 +21,7 @@ def convert(storage: StorageArgument) -> None:
     from penstock.pipeline.conversion import convert_folder
     from penstock.storage import open_backend
 
-    backend = open_backend(str(storage.absolute()))
+    backend = open_backend(storage)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("Converting", total=None)

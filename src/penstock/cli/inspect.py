@@ -50,7 +50,7 @@ def inspect(
     from penstock.schedule.folder_parts import read_folder
     from penstock.storage import open_backend, read_metrics
 
-    backend = open_backend(str(storage.absolute()))
+    backend = open_backend(storage)
     folder = read_folder(backend)
     if rows:
         _print_rows(backend, _chosen(folder, rows))

@@ -36,13 +36,22 @@ ScriptArgument = Annotated[
         help="CREATE TABLE and CREATE MATERIALIZED VIEW statements in Spark SQL.",
     ),
 ]
+
+
+def _existing(storage: str) -> str:
+    """A URL, or a folder that exists."""
+    if "://" not in storage and not Path(storage).is_dir():
+        problem = "is a file" if Path(storage).exists() else "does not exist"
+        raise typer.BadParameter(f"Directory {storage!r} {problem}.")
+    return storage
+
+
 StorageArgument = Annotated[
-    Path,
+    str,
     typer.Argument(
         metavar="STORAGE",
-        exists=True,
-        file_okay=False,
-        help="The state folder of a pipeline.",
+        callback=_existing,
+        help="The state folder of a pipeline, or a URL such as s3://bucket/prefix.",
     ),
 ]
 MemoryOption = Annotated[

@@ -41,7 +41,7 @@ def profile(
     from penstock.storage import open_backend, read_metrics
 
     version = version_in(storage)
-    metrics = read_metrics(open_backend(str(storage.absolute())))
+    metrics = read_metrics(open_backend(storage))
     if not metrics or not metrics["steps"]:
         raise PipelineError(f"no step was counted yet in {shown_path(storage)}: run the pipeline first")
     out.print(_parts(metrics))

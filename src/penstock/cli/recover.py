@@ -36,7 +36,7 @@ def recover(
     from penstock.pipeline.recovery import diagnose, give_up_steps, skip_file
     from penstock.storage import open_backend
 
-    backend = open_backend(str(storage.absolute()))
+    backend = open_backend(storage)
     found = diagnose(backend)
     _show(found)
     if skip_input:

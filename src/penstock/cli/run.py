@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,8 +20,12 @@ __all__ = ["run"]
 def run(
     script: ScriptArgument,
     storage: Annotated[
-        Path | None,
-        typer.Option("--storage", "-s", help="The state folder. Default: SCRIPT-state next to the script."),
+        str | None,
+        typer.Option(
+            "--storage",
+            "-s",
+            help="The state folder, or s3://bucket/prefix. Default: SCRIPT-state next to the script.",
+        ),
     ] = None,
     inputs: Annotated[
         list[str] | None,
@@ -82,7 +85,7 @@ def run(
     Edited views are shown with their differences, and replaced with --replace. --retain-versions and
     --retain-for are remembered until a run gives others.
     """
-    folder = storage or script.with_name(f"{script.stem}-state")
+    folder = storage or str(script.with_name(f"{script.stem}-state"))
     with Starting(script.stem, workers, brief=True) as start:
         from penstock import Pipeline  # a second of imports, while Spark starts; --help does not wait for it
         from penstock.intake.file_rows import files_in

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,7 +25,7 @@ from penstock.errors import PipelineError
 if TYPE_CHECKING:
     from penstock import VerifyReport
     from penstock.pipeline.heartbeat import Beat
-    from penstock.storage import Version
+    from penstock.storage import Backend, Version
 
 __all__ = ["status", "verify", "version_in"]
 
@@ -51,22 +50,22 @@ def status(
             live.update(_state_of(storage), refresh=True)
 
 
-def _state_of(storage: Path) -> RenderableType:
+def _state_of(storage: str) -> RenderableType:
     from penstock.pipeline.heartbeat import last_beat
     from penstock.pipeline.stored_state import log_folder
-    from penstock.storage import open_backend, read_log, read_metrics
+    from penstock.storage import local_folder, open_backend, read_log, read_metrics
 
     version = version_in(storage)
-    backend = open_backend(str(storage.absolute()))
+    backend = open_backend(storage)
     waiting = [step for step, _ in read_log(backend, log_folder("input", version.branch), version.step + 1)]
-    files = [path for path in storage.rglob("*") if path.is_file()]
+    count, size = _files_in(storage, backend)
     refs = list(version.batches())
     workers = version.layout.workers if version.layout is not None else 0
     grid = Table.grid(padding=(0, 3))
     grid.add_row("pipeline", f"[bold]{version.pipeline}[/]")
-    size = sum(path.stat().st_size for path in files)
-    grid.add_row("folder", f"{shown_path(storage)}, {size_text(size)} in {counted(len(files), 'file')}")
-    if (beat := last_beat(storage)) is not None:
+    grid.add_row("folder", f"{shown_path(storage)}, {size_text(size)} in {counted(count, 'file')}")
+    folder = local_folder(storage)
+    if folder is not None and (beat := last_beat(folder)) is not None:
         grid.add_row("alive", _life(beat))
     grid.add_row("version", f"{version.number}, the state after step {version.step}")
     grid.add_row("since then", f"{counted(len(waiting), 'step')} in the input log")
@@ -81,6 +80,18 @@ def _state_of(storage: Path) -> RenderableType:
     if metrics and metrics["last"]:
         _add_speed(grid, metrics)
     return Group(grid, _relations(version.catalog or {"relations": []}))
+
+
+def _files_in(storage: str, backend: Backend) -> tuple[int, int]:
+    """How many files there are, and their bytes."""
+    from penstock.storage import local_folder
+
+    folder = local_folder(storage)
+    if folder is None:
+        sizes = [backend.size(name) for name in backend.list()]
+    else:
+        sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    return len(sizes), sum(sizes)
 
 
 def _life(beat: Beat) -> str:
@@ -177,11 +188,11 @@ def verdicts(reports: Sequence[VerifyReport]) -> Table:
     return table
 
 
-def version_in(storage: Path) -> Version:
+def version_in(storage: str) -> Version:
     """The newest version in a state folder."""
     from penstock.storage import newest_version, open_backend
 
-    version = newest_version(open_backend(str(storage.absolute())))
+    version = newest_version(open_backend(storage))
     if version is None:
         raise PipelineError(f"{storage} holds no pipeline: there is no manifest in it")
     return version

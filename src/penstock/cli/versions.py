@@ -38,7 +38,7 @@ def versions(
     from penstock.pipeline.version_list import versions_in
     from penstock.storage import VersionStore, open_backend
 
-    backend = open_backend(str(storage.absolute()))
+    backend = open_backend(storage)
     found = versions_in(backend)
     if not found:
         raise PipelineError(f"{storage} holds no pipeline: there is no manifest in it")
@@ -91,7 +91,7 @@ def restore(
     from penstock.pipeline.restore import restore as restore_version
     from penstock.storage import open_backend
 
-    backend = open_backend(str(storage.absolute()))
+    backend = open_backend(storage)
     plan = plan_restore(backend, version)
     if not plan.changes_anything:
         out.print(f"Version {version} is the newest one, and no step came after it: nothing to do.")
@@ -106,7 +106,7 @@ def restore(
     out.print(
         f"Version {made.number} has the state of version {version}; the pipeline goes on with step "
         f"{made.step + 1}. What was taken out is in "
-        f"{escape(shown_path(storage / 'discarded' / f'restore-{made.number:010d}'))}.",
+        f"{escape(f'{shown_path(storage)}/discarded/restore-{made.number:010d}')}.",
         soft_wrap=True,
     )
 

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from penstock.errors import InUse
+from penstock.storage import local_folder
 
 __all__ = ["INTERVAL_S", "Beat", "Heartbeat", "in_use", "last_beat"]
 
@@ -129,7 +130,8 @@ def last_beat(folder: Path) -> Beat | None:
 
 def in_use(pipeline: str, storage: str) -> InUse:
     """The error for a pipeline that another writer runs, with what is known about it."""
-    beat = last_beat(Path(storage))
+    folder = local_folder(storage)
+    beat = None if folder is None else last_beat(folder)
     known = beat is not None and not beat.ended
     if known and beat is not None and beat.pid == os.getpid() and beat.host == socket.gethostname():
         who = "another run in this process"

@@ -49,7 +49,7 @@ from penstock.schedule.state import open_segment
 from penstock.sql import Catalog, ViewDefinition
 from penstock.sql.lost_jvm import with_jvm
 from penstock.sql.session import active_session_kept, quoted
-from penstock.storage import Backend
+from penstock.storage import Backend, local_folder
 from penstock.zset import WEIGHT_COLUMN
 
 __all__ = ["Run"]
@@ -398,8 +398,7 @@ class Run:
     def _folder(self) -> Path | None:
         """The folder of the state, which all executors can read; with state in memory they are all in one
         process."""
-        storage = Path(str(self._describe()["storage"]))
-        return storage if storage.is_dir() else None
+        return local_folder(str(self._describe()["storage"]))
 
     def _scratch(self) -> Path | None:
         """Where verifying may write large tables: next to the state, or, if that is only read, into the

@@ -27,7 +27,7 @@ from penstock.schedule.contents import Contents
 from penstock.schedule.handoff import Handoff
 from penstock.schedule.message import AlongEdge, Message, PushedRows
 from penstock.schedule.node_state import NodeState, StepScope
-from penstock.trace import Batch
+from penstock.trace import Batch, prefetch
 
 __all__ = ["Levels"]
 
@@ -86,16 +86,45 @@ class Levels:
         for message in messages:
             match message.route:
                 case PushedRows(table):
-                    self._pushed[table].give(self._rows(table, message.content))
+                    rows = self._rows(table, message.content)
+                    self._read_ahead(table, rows)
+                    self._pushed[table].give(rows)
                 case AlongEdge(number):
                     edge = self._program.edges[number]
                     if self._program.level_of[edge.target] > level:
                         onward.append(message)
                     else:
-                        self._along[number].give(self._flow(edge, message.content))
+                        flow = self._flow(edge, message.content)
+                        self._read_ahead(edge.target, flow)
+                        self._along[number].give(flow)
                 case other:
                     raise PipelineError(f"no level takes {other}; this is a defect of Penstock")
         return onward
+
+    def _read_ahead(self, node: int, flow: Flow) -> None:
+        """Starts to read what will be looked up for rows that came to a node, for all nodes of a level before
+        the first one runs, where waiting takes long."""
+        arrangements = self.scope.arrangements
+        if not arrangements.are_remote or self.scope.fill is not None:
+            return
+        if isinstance(flow, Delta) and flow.keys is not None:
+            for slot in self._looked_up(node):
+                prefetch(arrangements.spine(slot).batches, flow.keys)
+
+    def _looked_up(self, node_id: int) -> list[str]:
+        """The arrangements in which the keys of rows that come to a node are looked up: its own, or, if it
+        arranges its rows for others, those that they are matched with."""
+        nodes = self._program.circuit.nodes
+        node = nodes[node_id]
+        if not node.operator.arranged:
+            return [node.slot(i) for i in range(node.operator.slots)]
+        targets = {edge.target for edge in self._outputs[node_id]}
+        matched = {edge.source for target in targets for edge in self._inputs[target]} - {node_id}
+        return [
+            nodes[other].slot(0)
+            for other in sorted(matched)
+            if nodes[other].operator.arranged and nodes[other].operator.slots
+        ]
 
     def _rows(self, table: int, content: pa.RecordBatch | Flow) -> Flow:
         """Rows that were pushed to a table."""

@@ -152,6 +152,11 @@ class Arrangements:
             spine.settle()
 
     @property
+    def are_remote(self) -> bool:
+        """Whether waiting for what is on file takes long."""
+        return self._backend.is_remote
+
+    @property
     def pool(self) -> Pool:
         """The blocks that are in memory of batches on file."""
         return self._filing.pool

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import time
 from pathlib import Path
 
-__all__ = ["archive_options", "cache_folder"]
+from penstock.storage.block_cache import cache_folder
+
+__all__ = ["archive_options"]
 
 _MAKING_SECONDS = 600.0
 _QUIET = "-Xlog:disable -Xlog:all=error:stderr"
@@ -43,19 +44,6 @@ def archive_options(java: Path, spark_home: Path) -> str:
         return f"-XX:ArchiveClassesAtExit={archive} {common}" if _claimed(archive) else ""
     except OSError:
         return ""
-
-
-def cache_folder() -> Path | None:
-    """Where archives are kept; None if they are turned off."""
-    chosen = os.environ.get("PENSTOCK_CACHE")
-    if chosen == "off":
-        return None
-    if chosen:
-        return Path(chosen).absolute()
-    base = os.environ.get("XDG_CACHE_HOME")
-    with contextlib.suppress(RuntimeError):  # a user without a home
-        return (Path(base) if base else Path.home() / ".cache") / "penstock"
-    return None
 
 
 def _identity(java: Path, spark_home: Path) -> str:

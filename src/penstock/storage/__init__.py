@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from penstock.storage.backend import Appender, Backend, LocalBackend, MemoryBackend, Part, open_backend
+from penstock.storage.backend import (
+    Appender,
+    Backend,
+    LocalBackend,
+    MemoryBackend,
+    ObjectBackend,
+    Part,
+    local_folder,
+    open_backend,
+)
 from penstock.storage.block import decode_batch, encode_batch
 from penstock.storage.block_form import PLAIN_FORM, BlockForm
 from penstock.storage.block_index import Codec
 from penstock.storage.block_layout import can_be_blocked
 from penstock.storage.block_writer import Bounds, bounds_of_rows
+from penstock.storage.interface import IoCounts, Pointer
 from penstock.storage.log import Log, log_owner, read_log
 from penstock.storage.manifest import Manifest, ManifestStore
 from penstock.storage.metrics_file import read_metrics, write_metrics
@@ -31,13 +41,16 @@ __all__ = [
     "Codec",
     "EarlierVersion",
     "Entry",
+    "IoCounts",
     "LocalBackend",
     "Log",
     "Manifest",
     "ManifestStore",
     "MemoryBackend",
+    "ObjectBackend",
     "PageRef",
     "Part",
+    "Pointer",
     "Pool",
     "PoolCounts",
     "Prepared",
@@ -54,6 +67,7 @@ __all__ = [
     "can_be_blocked",
     "decode_batch",
     "encode_batch",
+    "local_folder",
     "log_owner",
     "newest_version",
     "open_backend",

@@ -1,12 +1,12 @@
 """Reads, checks and unpacks the chunks of one buffer, many blocks in one call.
 
-From a mapped file nothing is copied: checksums are computed where the chunks are, and what is packed is
+From a file in place nothing is copied: checksums are computed where the chunks are, and what is packed is
 unpacked from there. Otherwise chunks are first read next to each other into memory, some megabytes at a
 time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -18,24 +18,22 @@ from penstock.storage.checksums import first_damaged
 from penstock.storage.decoders import decode_bits, decode_fixed, decode_raw, decode_text
 from penstock.storage.encodings import Encoding
 from penstock.storage.packing import unpack_zstd
+from penstock.storage.source import Source
 
-__all__ = ["ChunkReader", "ReadChunk"]
+__all__ = ["ChunkReader"]
 
 Indices = NDArray[np.int64]
 Raw = NDArray[np.uint8]
-
-ReadChunk = Callable[[int, int], pa.Buffer]
-"""The stored bytes at an offset of the file: a view of a mapping, or a copy."""
 
 _STAGED = 16 << 20
 """Bytes that are read at a time if the file is not mapped."""
 
 
 class ChunkReader:
-    """Reads the chunks of one batch: from ``content``, the mapped file, or else with ``read``."""
+    """Reads the chunks of one batch: in ``content``, the file in place, or else as ``source`` gives them."""
 
-    def __init__(self, name: str, index: BlockIndex, read: ReadChunk, content: pa.Buffer | None) -> None:
-        self._name, self._index, self._read = name, index, read
+    def __init__(self, source: Source, index: BlockIndex, content: pa.Buffer | None) -> None:
+        self._source, self._index = source, index
         self._file = None if content is None else np.frombuffer(content, np.uint8)
 
     def fill(self, number: int, blocks: Indices, target: Raw | None) -> int:
@@ -73,10 +71,10 @@ class ChunkReader:
         ends = np.cumsum(lengths)
         staged = np.empty(int(ends[-1]), np.uint8)
         starts = ends - lengths
-        for block, offset, start, end in zip(
-            blocks.tolist(), offsets.tolist(), starts.tolist(), ends.tolist(), strict=True
+        contents = self._source.read_all(list(zip(offsets.tolist(), lengths.tolist(), strict=True)))
+        for block, content, start, end in zip(
+            blocks.tolist(), contents, starts.tolist(), ends.tolist(), strict=True
         ):
-            content = self._read(offset, end - start)
             if content.size != end - start:
                 raise self._damaged(number, block, "the file was cut")
             staged[start:end] = np.frombuffer(content, np.uint8)
@@ -126,6 +124,6 @@ class ChunkReader:
         buffer, table = self._index.buffers[number], self._index.chunks
         column, where = self._index.schema.names[buffer.column], int(table.offset[block, number])
         return CorruptionError(
-            f"{self._name}: block {block}, column {column} ({buffer.role.name.lower()}, from byte {where} "
-            f"on) is damaged: {reason}"
+            f"{self._source.name}: block {block}, column {column} ({buffer.role.name.lower()}, from byte "
+            f"{where} on) is damaged: {reason}"
         )

@@ -22,21 +22,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["SMALLEST", "write_direct"]
+__all__ = ["BLOCK", "DIRECT_FLAG", "SMALLEST", "write_direct"]
 
 SMALLEST = 4 << 20
 """The file size in bytes from which on direct I/O pays."""
-_BLOCK = 4096  # a multiple of every disk's block size
+BLOCK = 4096
+"""A multiple of every disk's block size."""
 _GATHERED = 4 << 20
-_FLAG: int = getattr(os, "O_DIRECT", 0)
+DIRECT_FLAG: int = getattr(os, "O_DIRECT", 0)
+"""For opening a file; 0 where there is no direct I/O."""
 
 
 def write_direct(path: Path, parts: Sequence[pa.Buffer]) -> bool:
     """Writes a new file of the parts and syncs it. False, and no file, if the file system cannot do that."""
-    if not _FLAG:
+    if not DIRECT_FLAG:
         return False
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | _FLAG, 0o666)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | DIRECT_FLAG, 0o666)
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
@@ -59,7 +61,7 @@ def _write(file: int, parts: Sequence[pa.Buffer]) -> None:
     size = 0
     with mmap.mmap(-1, _GATHERED) as memory:
         for filled in _gathered(memory, parts):
-            whole = -(-filled // _BLOCK) * _BLOCK
+            whole = -(-filled // BLOCK) * BLOCK
             memory[filled:whole] = bytes(whole - filled)
             _write_blocks(file, memory, whole)
             size += filled
@@ -93,5 +95,5 @@ def _write_blocks(file: int, memory: mmap.mmap, size: int) -> None:
         while done < size:
             with view[done:size] as rest:
                 done += os.writev(file, [rest])
-            if done % _BLOCK:
+            if done % BLOCK:
                 raise OSError(errno.EIO, "the disk took a part of a block")

@@ -7,6 +7,9 @@ died in between.
 
 Appending: one ``writev`` and one ``fdatasync``, under an exclusive ``flock`` that dies with the process.
 
+Reading: segments are mapped, unless the backend is told to read them by position (:mod:`.positional`), with
+or without direct I/O. Everything else is small, and the same in all three.
+
 Costs: ``write_new`` two syncs; ``append`` one; ``open`` one mmap and no file descriptor kept. Reading a
 mapped file whose disk fails raises SIGBUS, as every mapping does: the process dies, the data does not.
 """
@@ -20,6 +23,9 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import StrEnum
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,11 +33,22 @@ import pyarrow as pa
 
 from penstock.errors import InUse, StorageError
 from penstock.storage.direct import SMALLEST, write_direct
-from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
+from penstock.storage.fetcher import Fetcher
+from penstock.storage.interface import (
+    IoCounts,
+    Names,
+    NameTakenError,
+    Part,
+    Pointer,
+    check_name,
+    to_buffer,
+)
 from penstock.storage.local_draft import LocalDraft
+from penstock.storage.positional import PositionalFiles, aligned_buffer, read_fully
+from penstock.storage.ranges import runs_of
 from penstock.storage.writer_id import is_dead, is_draft, writer_id
 
-__all__ = ["LocalAppender", "LocalBackend"]
+__all__ = ["Io", "LocalAppender", "LocalBackend"]
 
 _TEMPORARIES = ".tmp"
 _TEMPORARY_AGE_MAX_S = 24 * 3600
@@ -42,29 +59,61 @@ _sync_data = getattr(os, "fdatasync", os.fsync)  # fdatasync is missing outside 
 # ``LocalBackend.list`` hides the builtin inside the class body.
 Unfinished: TypeAlias = list[tuple[str, int]]
 
+_READERS = 16
+_GAP_BYTES = 16 << 10
+_RUN_BYTES = 1 << 20
+
+
+class Io(StrEnum):
+    """How segments are read."""
+
+    MAPPED = "mapped"
+    PREAD = "pread"
+    """By position, through the page cache."""
+    DIRECT = "direct"
+    """By position, past the page cache."""
+
 
 class LocalBackend:
     """All files below one folder, which is created on the first write. Cheap to create and to pickle."""
 
-    def __init__(self, root: Path | str) -> None:
-        self.root = Path(root).absolute()
+    def __init__(self, root: Path | str, io: Io = Io.MAPPED) -> None:
+        self.root, self.io = Path(root).absolute(), io
         blocking = next((place for place in (self.root, *self.root.parents) if place.exists()), self.root)
         if blocking.exists() and not blocking.is_dir():
             raise StorageError(
                 f"{self.root} cannot be a storage folder: {blocking} is a file; choose another"
             )
         self._durable_folders: set[Path] = set()
+        self._prefetched = 0
 
     def __repr__(self) -> str:
-        return f"LocalBackend({str(self.root)!r})"
+        return f"LocalBackend({self.url!r})"
+
+    def __reduce__(self) -> tuple[type[LocalBackend], tuple[Path, Io]]:
+        return LocalBackend, (self.root, self.io)
 
     @property
     def url(self) -> str:
-        return str(self.root)
+        return str(self.root) if self.io is Io.MAPPED else f"{self.root.as_uri()}?io={self.io}"
 
     @property
     def maps_files(self) -> bool:
-        return True
+        return self.io is Io.MAPPED
+
+    @property
+    def reads_in_place(self) -> bool:
+        return self.maps_files
+
+    @property
+    def is_remote(self) -> bool:
+        return False
+
+    @property
+    def counts(self) -> IoCounts:
+        files, fetcher = self._files, self._fetcher
+        ahead = fetcher.prefetched + self._prefetched
+        return IoCounts(files.reads, files.bytes_read, ahead, fetcher.waits)
 
     def write_new(self, name: str, parts: Sequence[Part]) -> None:
         path = self._path(name)
@@ -102,13 +151,39 @@ class LocalBackend:
         with _named(name, "cannot be read"), io.FileIO(self._path(name)) as file:
             length = max(0, min(length, os.fstat(file.fileno()).st_size - offset))
             buffer = pa.allocate_buffer(length)
-            view, done = memoryview(buffer).cast("B"), 0
-            while done < length:
-                count = os.preadv(file.fileno(), [view[done:]], offset + done)
-                if count == 0:  # the file was truncated in the meantime
-                    break
-                done += count
-            return buffer.slice(0, done)
+            return buffer.slice(0, read_fully(file.fileno(), buffer, offset))
+
+    def read(self, pointers: Sequence[Pointer]) -> Iterator[pa.Buffer]:
+        return self._fetcher.read(pointers)
+
+    def read_end(self, name: str, length: int) -> tuple[pa.Buffer, int]:
+        size = self.size(name)
+        start = max(0, size - length)
+        return self._read_piece(Pointer(name, start, size - start)), size
+
+    def prefetch(self, pointers: Sequence[Pointer]) -> None:
+        if self.io is Io.DIRECT:
+            self._fetcher.prefetch(pointers)
+            return
+        runs = runs_of(pointers, gap=_GAP_BYTES, most=_RUN_BYTES)
+        for name, in_file in groupby((run.whole for run in runs), key=lambda whole: whole.name):
+            self._files.announce(self._path(name), [(each.offset, each.length) for each in in_file])
+        self._prefetched += len(pointers)
+
+    def get_buffer(self, size: int) -> pa.Buffer:
+        return aligned_buffer(size)
+
+    @cached_property
+    def _files(self) -> PositionalFiles:
+        return PositionalFiles(direct=self.io is Io.DIRECT)
+
+    @cached_property
+    def _fetcher(self) -> Fetcher:
+        return Fetcher(self._read_piece, threads=_READERS, gap=_GAP_BYTES, most=_RUN_BYTES)
+
+    def _read_piece(self, pointer: Pointer) -> pa.Buffer:
+        with _named(pointer.name, "cannot be read"):
+            return self._files.read(self._path(pointer.name), pointer.offset, pointer.length)
 
     def size(self, name: str) -> int:
         with _named(name, "cannot be read"):

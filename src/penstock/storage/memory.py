@@ -6,12 +6,21 @@ Durable only as long as the process; exclusive publishing, exclusive appending a
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from penstock.errors import InUse, StorageError
-from penstock.storage.interface import Names, NameTakenError, Part, check_name, to_buffer
+from penstock.storage.interface import (
+    IoCounts,
+    Names,
+    NameTakenError,
+    Part,
+    Pointer,
+    check_name,
+    joined,
+    to_buffer,
+)
 
 __all__ = ["MemoryAppender", "MemoryBackend"]
 
@@ -30,7 +39,7 @@ class MemoryBackend:
         return f"memory://{self._name}"
 
     def write_new(self, name: str, parts: Sequence[Part]) -> None:
-        content = _joined(parts)
+        content = joined(parts)
         with self._lock:
             if check_name(name) in self._files:
                 raise NameTakenError(name)
@@ -39,6 +48,18 @@ class MemoryBackend:
     @property
     def maps_files(self) -> bool:
         return False
+
+    @property
+    def reads_in_place(self) -> bool:
+        return True
+
+    @property
+    def is_remote(self) -> bool:
+        return False
+
+    @property
+    def counts(self) -> IoCounts:
+        return IoCounts()
 
     def draft(self) -> MemoryDraft:
         return MemoryDraft(self)
@@ -52,7 +73,20 @@ class MemoryBackend:
     def read_at(self, name: str, offset: int, length: int) -> pa.Buffer:
         content = self.open(name)
         start = min(offset, content.size)
-        return _joined([content.slice(start, min(length, content.size - start))])
+        return joined([content.slice(start, min(length, content.size - start))])
+
+    def read(self, pointers: Sequence[Pointer]) -> Iterator[pa.Buffer]:
+        return (self.read_at(each.name, each.offset, each.length) for each in pointers)
+
+    def read_end(self, name: str, length: int) -> tuple[pa.Buffer, int]:
+        size = self.size(name)
+        return self.read_at(name, max(0, size - length), length), size
+
+    def prefetch(self, pointers: Sequence[Pointer]) -> None:
+        pass
+
+    def get_buffer(self, size: int) -> pa.Buffer:
+        return pa.allocate_buffer(size)
 
     def size(self, name: str) -> int:
         return int(self.open(name).size)
@@ -109,11 +143,11 @@ class MemoryAppender:
 
     def append(self, parts: Sequence[Part], *, durable: bool = True) -> None:
         self._check()
-        self._files[self._name] = _joined([self._files[self._name], *parts])
+        self._files[self._name] = joined([self._files[self._name], *parts])
 
     def truncate(self, size: int) -> None:
         self._check()
-        self._files[self._name] = _joined([self._files[self._name].slice(0, size)])
+        self._files[self._name] = joined([self._files[self._name].slice(0, size)])
 
     def close(self) -> None:
         if not self._closed:
@@ -123,13 +157,3 @@ class MemoryAppender:
     def _check(self) -> None:
         if self._closed:
             raise StorageError(f"{self._name} cannot be appended to: its writer is closed; open it again")
-
-
-def _joined(parts: Sequence[Part]) -> pa.Buffer:
-    """The parts in one buffer from Arrow's own allocator, which aligns to 64 bytes as a mapping would."""
-    buffers = [to_buffer(p) for p in parts]
-    whole = pa.allocate_buffer(sum(b.size for b in buffers))
-    with pa.FixedSizeBufferWriter(whole) as out:
-        for buffer in buffers:
-            out.write(buffer)
-    return whole

@@ -7,13 +7,13 @@ reads nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 import pyarrow as pa
 
 from penstock.errors import StorageError
-from penstock.storage.interface import Appender, Backend, Draft, Names, Part
+from penstock.storage.interface import Appender, Backend, Draft, IoCounts, Names, Part, Pointer
 
 __all__ = ["ReadOnlyBackend"]
 
@@ -33,6 +33,18 @@ class ReadOnlyBackend:
     def maps_files(self) -> bool:
         return self._inner.maps_files
 
+    @property
+    def reads_in_place(self) -> bool:
+        return self._inner.reads_in_place
+
+    @property
+    def is_remote(self) -> bool:
+        return self._inner.is_remote
+
+    @property
+    def counts(self) -> IoCounts:
+        return self._inner.counts
+
     def open(self, name: str) -> pa.Buffer:
         found = self._held.get(name)
         return self._inner.open(name) if found is None else found
@@ -43,6 +55,24 @@ class ReadOnlyBackend:
             return self._inner.read_at(name, offset, length)
         start = min(offset, found.size)
         return found.slice(start, min(length, found.size - start))
+
+    def read(self, pointers: Sequence[Pointer]) -> Iterator[pa.Buffer]:
+        if not self._held:
+            yield from self._inner.read(pointers)
+            return
+        for pointer in pointers:
+            yield self.read_at(pointer.name, pointer.offset, pointer.length)
+
+    def read_end(self, name: str, length: int) -> tuple[pa.Buffer, int]:
+        size = self.size(name)
+        start = max(0, size - length)
+        return self.read_at(name, start, size - start), size
+
+    def prefetch(self, pointers: Sequence[Pointer]) -> None:
+        self._inner.prefetch(pointers)
+
+    def get_buffer(self, size: int) -> pa.Buffer:
+        return self._inner.get_buffer(size)
 
     def size(self, name: str) -> int:
         found = self._held.get(name)

@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 from penstock.errors import CorruptionError
 from penstock.storage.block_index import BlockIndex, Codec, Role
 from penstock.storage.block_layout import children_of, has_offsets
-from penstock.storage.chunk_reader import ChunkReader, ReadChunk
+from penstock.storage.chunk_reader import ChunkReader
 from penstock.storage.filters import may_hold
 from penstock.storage.pool import Pool
+from penstock.storage.source import Range, Source
 from penstock.zset.width import concat
 
-__all__ = ["FILTERS", "OTHERS", "SEARCHED", "Derive", "ReadChunk", "ResidentColumns"]
+__all__ = ["FILTERS", "OTHERS", "SEARCHED", "Derive", "ResidentColumns"]
 
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -54,30 +55,29 @@ _NORESERVE = 0x4000 if sys.platform.startswith("linux") else 0  # Python 3.13 ha
 
 
 class ResidentColumns:
-    """The columns of one batch. Plain buffers are used in ``content``, the file; without it they are copied
-    from what ``read`` gives. ``is_mapped`` says whether its pages can be dropped."""
+    """The columns of one batch. Plain buffers are used in the file where ``source`` has it in place, unless
+    ``copies`` are wanted; elsewhere they are copied from what is read."""
 
     def __init__(
         self,
-        name: str,
+        source: Source,
         index: BlockIndex,
         pool: Pool,
-        read: ReadChunk,
-        content: pa.Buffer | None,
         *,
         searched: Collection[str],
-        is_mapped: bool,
         derive: Derive | None = None,
+        copies: bool = False,
     ) -> None:
-        self.name, self.index, self._searched = name, index, searched
-        self._pool, self._read, self._content, self._derive = pool, read, content, derive
-        self._is_mapped = is_mapped
+        self.name, self.index, self._searched = source.name, index, searched
+        self._pool, self._source, self._derive = pool, source, derive
+        self.is_remote = source.is_remote
+        content = None if copies else source.content
         self._in_place = [content is not None and b.codec is Codec.PLAIN for b in index.buffers]
         self._memory: list[pa.Buffer] = [
             content.slice(b.offset, b.size) if content is not None and in_place else _reserved(b.size)
             for b, in_place in zip(index.buffers, self._in_place, strict=True)
         ]
-        self._chunks = ChunkReader(name, index, read, content)
+        self._chunks = ChunkReader(source, index, content)
         self._parts: list[list[int]] = [[], [], []]
         self._derived: list[int] = []
         for number, buffer in enumerate(index.buffers):
@@ -119,20 +119,40 @@ class ResidentColumns:
         state[blocks] = _USED
         self._pool.found(len(blocks) - len(absent))
 
+    def prefetch(self, part: int, blocks: Indices) -> None:
+        """Starts to read a part of the blocks, which will be needed soon."""
+        absent = blocks[self.state[part][blocks] == _ABSENT]
+        if len(absent):
+            self._source.prefetch(self._ranges(self._stored(part), absent))
+
+    def _stored(self, part: int) -> list[int]:
+        """The buffers of a part that are in the file."""
+        return [number for number in self._parts[part] if number not in self._derived]
+
+    def _ranges(self, numbers: Sequence[int], blocks: Indices) -> list[Range]:
+        """Where the chunks of some buffers are, buffer by buffer, except empty ones."""
+        table, columns = self.index.chunks, np.asarray(numbers, np.int64)[:, None]
+        offsets, lengths = table.offset[blocks, columns].ravel(), table.length[blocks, columns].ravel()
+        stored = lengths > 0
+        return list(zip(offsets[stored].tolist(), lengths[stored].tolist(), strict=True))
+
     def _fill(self, part: int, blocks: Indices) -> None:
-        stored = 0
-        derived = [number for number in self._parts[part] if number in self._derived]
-        if derived:
+        if any(number in self._derived for number in self._parts[part]):
             self.need(OTHERS, blocks)
             self._fill_derived(blocks)
-        for number in self._parts[part]:
-            if number not in derived:
-                stored += self._chunks.fill(number, blocks, self._target(number))
+        stored = self._fill_stored(self._stored(part), blocks)
         held = int(self._bytes[part][blocks].sum())
         self._held += held
         self._absent[part] -= len(blocks)
         self.state[part][blocks] = _RESIDENT
         self._pool.read(len(blocks), stored, held)
+
+    def _fill_stored(self, numbers: Sequence[int], blocks: Indices) -> int:
+        """Requests the chunks of all these buffers, unless they are there already, then takes one buffer
+        after the other."""
+        if self._source.is_cold(self.index.chunks.offset[blocks[:, None], np.asarray(numbers, np.int64)]):
+            self._source.prefetch(self._ranges(numbers, blocks))
+        return sum(self._chunks.fill(number, blocks, self._target(number)) for number in numbers)
 
     def _target(self, number: int) -> NDArray[np.uint8] | None:
         """Where a buffer's chunks are unpacked to; None if they are used where they are."""
@@ -184,9 +204,8 @@ class ResidentColumns:
     def stored_rows(self) -> pa.RecordBatch:
         """All rows, in the columns that are stored."""
         every = np.arange(self.index.blocks)
-        for number in range(len(self.index.buffers)):
-            if number not in self._derived:
-                self._chunks.fill(number, every, self._target(number))
+        for part in range(len(self._parts)):
+            self._fill_stored(self._stored(part), every)
         names = self.index.schema.names
         derived = {self.index.buffers[number].column for number in self._derived}
         stored = [column for column in range(len(names)) if column not in derived]
@@ -194,16 +213,7 @@ class ResidentColumns:
 
     def private(self, pool: Pool) -> ResidentColumns:
         """The same columns for a reader in another thread, with a residency and a pool of their own."""
-        return ResidentColumns(
-            self.name,
-            self.index,
-            pool,
-            self._read,
-            self._content,
-            searched=self._searched,
-            is_mapped=self._is_mapped,
-            derive=self._derive,
-        )
+        return ResidentColumns(self._source, self.index, pool, searched=self._searched, derive=self._derive)
 
     # ---- dropping ---------------------------------------------------------------------------------
 
@@ -232,7 +242,7 @@ class ResidentColumns:
         table = self.index.chunks
         for number in numbers:
             memory = self._memory[number]
-            if self._in_place[number] and not self._is_mapped:
+            if self._in_place[number] and not self._source.is_mapped:
                 continue
             # Blocks share what is at their edges: an offset, or a byte of the bits of list elements.
             edge = _EDGES.get(self.index.buffers[number].role, 0)

@@ -34,7 +34,8 @@ from penstock.storage.block_writer import BlockWriter, bounds_of_rows
 from penstock.storage.checksum import ALIGNMENT, HEADER_SIZE, crc32c, seal, unseal
 from penstock.storage.interface import Backend, Part, to_buffer
 from penstock.storage.pool import Pool
-from penstock.storage.resident import Derive, ReadChunk, ResidentColumns
+from penstock.storage.resident import Derive, ResidentColumns
+from penstock.storage.source import Source
 
 __all__ = [
     "READERS",
@@ -182,34 +183,26 @@ def _zeros(size: int) -> pa.Buffer:
 
 
 class Segment:
-    """A published segment. Batches read from it keep its mapping alive, even after the file is deleted."""
+    """A published segment. Where files are used in place, batches read from it keep its content alive, even
+    after the file is deleted; elsewhere blocks can be read only as long as the file exists."""
 
-    def __init__(
-        self,
-        name: str,
-        content: pa.Buffer,
-        entries: tuple[Entry, ...],
-        *,
-        is_mapped: bool = False,
-        format: int = SEGMENT_FORMAT,
-    ) -> None:
-        self.name = name
+    def __init__(self, source: Source, entries: tuple[Entry, ...], *, format: int = SEGMENT_FORMAT) -> None:
+        self.name, self._source = source.name, source
         self.entries = entries
         self.format = format
-        self._content, self._is_mapped = content, is_mapped
         self._checked: set[int] = set()
 
     @classmethod
     def open(cls, backend: Backend, name: str) -> Segment:
         """Check and read everything but the blocks."""
-        content = backend.open(name)
-        number = _format_of(name, content)
+        source = Source(backend, name)
+        number = _format_of(source)
         if number not in READERS:
             raise StorageError(
                 f"{name}: segment format {number} is not known to this version of Penstock "
                 f"(it reads {' and '.join(map(str, sorted(READERS)))}); a newer one wrote the file"
             )
-        return READERS[number](name, content, backend.maps_files)
+        return READERS[number](source)
 
     def expect(self, number: int, checksum: int | None) -> None:
         """Raise unless there is such a block with this checksum (None: any; older references have none)."""
@@ -228,36 +221,29 @@ class Segment:
         unpacked as a whole, without columns that are not stored."""
         entry = self.entries[number]
         if entry.index is not None:
-            return self._all_blocks(number, self._content.slice)
-        block = self._content.slice(entry.offset, entry.length)
+            return self._all_blocks(number, self._source)
+        block = self._source.read(entry.offset, entry.length)
         if number not in self._checked:
             self._check(number, block)
-            self._checked.add(number)
+            if self._source.content is not None:
+                self._checked.add(number)
         return self._decode(number, block)
 
     def columns(
         self, number: int, pool: Pool, *, searched: Collection[str], derive: Derive | None = None
     ) -> ResidentColumns:
         """The columns of a batch in blocks, none of which has been read. Its index is checked."""
-        return ResidentColumns(
-            self.name,
-            self._index(number),
-            pool,
-            self._content.slice,
-            self._content,
-            searched=searched,
-            is_mapped=self._is_mapped,
-            derive=derive,
-        )
+        return ResidentColumns(self._source, self._index(number), pool, searched=searched, derive=derive)
 
     def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
         """The batch in memory of its own, always checked; without columns that are not stored. For a reader
         that has to survive a failing disk: an error while reading names the file, where a mapping would end
         the process."""
         entry = self.entries[number]
+        source = Source(backend, self.name, in_place=False)
         if entry.index is not None:
-            return self._all_blocks(number, lambda *place: backend.read_at(self.name, *place))
-        block = backend.read_at(self.name, entry.offset, entry.length)
+            return self._all_blocks(number, source)
+        block = source.read(entry.offset, entry.length)
         self._check(number, block)
         return self._decode(number, block)
 
@@ -265,19 +251,18 @@ class Segment:
         self, backend: Backend, number: int, pool: Pool, *, searched: Collection[str]
     ) -> ResidentColumns:
         """The same as :meth:`columns`, but blocks are copied into memory, as by :meth:`read_copy`."""
-        return self._copied(number, pool, lambda *place: backend.read_at(self.name, *place), searched)
+        return self._copied(number, pool, Source(backend, self.name, in_place=False), searched)
 
-    def _all_blocks(self, number: int, read: ReadChunk) -> pa.RecordBatch:
-        return self._copied(number, Pool(), read, ()).stored_rows()
+    def _all_blocks(self, number: int, source: Source) -> pa.RecordBatch:
+        return self._copied(number, Pool(), source, ()).stored_rows()
 
-    def _copied(self, number: int, pool: Pool, read: ReadChunk, searched: Collection[str]) -> ResidentColumns:
-        index = self._index(number)
-        return ResidentColumns(self.name, index, pool, read, None, searched=searched, is_mapped=False)
+    def _copied(self, number: int, pool: Pool, source: Source, searched: Collection[str]) -> ResidentColumns:
+        return ResidentColumns(source, self._index(number), pool, searched=searched, copies=True)
 
     def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
         assert entry.index is not None
-        content = self._content.slice(entry.index, entry.offset + entry.length - entry.index)
+        content = self._source.read(entry.index, entry.offset + entry.length - entry.index)
         self._check(number, content)
         try:
             index = BlockIndex.decode(content)
@@ -308,17 +293,16 @@ def _damaged(name: str, number: int, entry: Entry, reason: str) -> CorruptionErr
     return CorruptionError(f"{name}: block {number} ({entry.describe()}) is damaged: {reason}")
 
 
-def _read_entries(name: str, content: pa.Buffer) -> tuple[Entry, ...]:
-    fields = unseal(content.slice(content.size - HEADER_SIZE))
-    if _checked(name, "trailer", fields) != _format_of(name, content):
+def _read_entries(source: Source) -> tuple[Entry, ...]:
+    name, size = source.name, source.size
+    fields = unseal(source.read(size - HEADER_SIZE, HEADER_SIZE))
+    if _checked(name, "trailer", fields) != _format_of(source):
         raise CorruptionError(f"{name}: the header is of one format and the trailer of another")
     assert fields is not None
     _, _, offset, length, crc = _TRAILER.unpack_from(fields)
-    if offset + length + HEADER_SIZE != content.size:
-        raise CorruptionError(
-            f"{name}: {content.size} bytes long, {offset + length + HEADER_SIZE} were written"
-        )
-    footer = content.slice(offset, length)
+    if offset + length + HEADER_SIZE != size:
+        raise CorruptionError(f"{name}: {size} bytes long, {offset + length + HEADER_SIZE} were written")
+    footer = source.read(offset, length)
     found = crc32c([footer])
     if found != crc:
         raise CorruptionError(
@@ -333,11 +317,13 @@ def _read_entries(name: str, content: pa.Buffer) -> tuple[Entry, ...]:
     return tuple(Entry(**entry) for entry in index["entries"])
 
 
-def _format_of(name: str, content: pa.Buffer) -> int:
+def _format_of(source: Source) -> int:
     """The format that the header says; it is the same in all formats."""
-    if content.size < 2 * HEADER_SIZE:
-        raise CorruptionError(f"{name}: {content.size} bytes are too few for a segment; the file was cut")
-    return _checked(name, "header", unseal(content.slice(0, HEADER_SIZE)))
+    if source.size < 2 * HEADER_SIZE:
+        raise CorruptionError(
+            f"{source.name}: {source.size} bytes are too few for a segment; the file was cut"
+        )
+    return _checked(source.name, "header", unseal(source.read(0, HEADER_SIZE)))
 
 
 def _checked(name: str, what: str, fields: bytes | None) -> int:
@@ -352,14 +338,17 @@ def _checked(name: str, what: str, fields: bytes | None) -> int:
 def _open_with_footer(number: int) -> OpenSegment:
     """How formats are opened that have the footer of this one: entries in blocks are new in format 2."""
 
-    def open_segment(name: str, content: pa.Buffer, is_mapped: bool) -> Segment:
-        return Segment(name, content, _read_entries(name, content), is_mapped=is_mapped, format=number)
+    def open_segment(source: Source) -> Segment:
+        entries = _read_entries(source)
+        if entries and (index := entries[-1].index) is not None:
+            source.keep_from(index)
+        return Segment(source, entries, format=number)
 
     return open_segment
 
 
-OpenSegment = Callable[[str, pa.Buffer, bool], Segment]
-"""Opens the segment of this name with this content, which may be a mapped file."""
+OpenSegment = Callable[[Source], Segment]
+"""Opens the segment that a source has."""
 
 READERS: dict[int, OpenSegment] = {1: _open_with_footer(1), SEGMENT_FORMAT: _open_with_footer(SEGMENT_FORMAT)}
 """How segments of each format are opened."""

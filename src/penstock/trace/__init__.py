@@ -8,7 +8,7 @@ from penstock.trace.first_candidates import first_candidates
 from penstock.trace.held import Held, Part, Stored
 from penstock.trace.keys import key_count, sample_keys
 from penstock.trace.kind import Kind
-from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums
+from penstock.trace.lookup import Matches, lookup_repeated, lookup_rows, lookup_sums, prefetch
 from penstock.trace.packed import KeyWords, stored_rows, unpack
 from penstock.trace.prefix import Prefix, gather_batch, gather_rows, lookup_prefix
 from penstock.trace.rewrite import advance, retain
@@ -48,6 +48,8 @@ __all__ = [
     "merge_batches",
     "merge_runs",
     "order_words",
+    "pack",
+    "prefetch",
     "read_from",
     "retain",
     "sample_keys",

@@ -7,6 +7,7 @@ memory both do nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,27 +52,22 @@ class Backing:
     def need_words(self, low: Words, high: Words) -> None:
         """Asks for the words of all rows whose order word is in one of the ranges (both ends inclusive), and
         of those that a search compares with on the way."""
-        self._need_blocks_of(SEARCHED, low, high)
+        if not self.columns.is_resident(SEARCHED):
+            self.columns.need(SEARCHED, self._blocks_of(low, high))
 
     def may_hold(self, low: Words, high: Words, hashes: Words) -> NDArray[np.bool_] | None:
         """Which of the keys with these hashes, whose words are in these ranges, may be there. None if there
         are no filters, or if all words are in memory anyway."""
         if not self.columns.has_filters or self.columns.is_resident(SEARCHED):
             return None
-        self._need_blocks_of(FILTERS, low, high)
+        if not self.columns.is_resident(FILTERS):
+            self.columns.need(FILTERS, self._blocks_of(low, high))
         return self.columns.may_hold(low, high, hashes)
 
     def need_filters(self) -> None:
         """Asks for all filters."""
         if self.columns.has_filters:
             self.columns.need(FILTERS, np.arange(self.columns.index.blocks))
-
-    def _need_blocks_of(self, part: int, low: Words, high: Words) -> None:
-        if not self.columns.is_resident(part):
-            fences = self.columns.index.first_words
-            wanted = np.zeros(len(fences), np.bool_)
-            mark_ranges(fences, low, high, wanted)
-            self.columns.need(part, np.flatnonzero(wanted))
 
     def need_ends(self, low: Words, high: Words) -> None:
         """Asks only for the words that finding the first and the last row of each range takes."""
@@ -86,17 +82,46 @@ class Backing:
         index = self.columns.index
         wanted = np.zeros(index.blocks, np.bool_)
         wanted[(rows + self.start) // index.block_rows] = True
-        blocks = np.flatnonzero(wanted)
-        for part in parts:
-            self.columns.need(part, blocks)
+        self._need(np.flatnonzero(wanted), parts)
 
     def need_range(self, start: int, stop: int) -> None:
         """Asks for all rows from ``start`` up to ``stop``."""
         if stop > start:
-            rows = self.columns.index.block_rows
-            blocks = np.arange((self.start + start) // rows, (self.start + stop - 1) // rows + 1)
-            self.columns.need(SEARCHED, blocks)
-            self.columns.need(OTHERS, blocks)
+            self._need(self._blocks(start, stop))
+
+    def prefetch_words(self, low: Words, high: Words) -> None:
+        """Starts to read what a search for these ranges will ask for first: the filters, or without them
+        the words and the rest of these rows, most of which will be asked for then. Only where waiting takes
+        long: on a local disk it does not pay (docs/decisions.md 73)."""
+        if self.columns.is_remote:
+            blocks = self._blocks_of(low, high)
+            for part in (FILTERS,) if self.columns.has_filters else (SEARCHED, OTHERS):
+                self.columns.prefetch(part, blocks)
+
+    def prefetch_range(self, start: int, stop: int) -> None:
+        """Starts to read the rows from ``start`` up to ``stop``."""
+        if stop > start:
+            blocks = self._blocks(start, stop)
+            self.columns.prefetch(SEARCHED, blocks)
+            self.columns.prefetch(OTHERS, blocks)
+
+    def _blocks_of(self, low: Words, high: Words) -> Indices:
+        """The blocks that a search for ranges of words touches."""
+        fences = self.columns.index.first_words
+        wanted = np.zeros(len(fences), np.bool_)
+        mark_ranges(fences, low, high, wanted)
+        return np.flatnonzero(wanted)
+
+    def _blocks(self, start: int, stop: int) -> Indices:
+        rows = self.columns.index.block_rows
+        return np.arange((self.start + start) // rows, (self.start + stop - 1) // rows + 1)
+
+    def _need(self, blocks: Indices, parts: Sequence[int] = (SEARCHED, OTHERS)) -> None:
+        if self.columns.is_remote:
+            for part in parts[1:]:
+                self.columns.prefetch(part, blocks)
+        for part in parts:
+            self.columns.need(part, blocks)
 
     def end_of_block(self, rows: Indices) -> Indices:
         """For each row the one past the last of its block: up to there its words may be read."""

@@ -150,6 +150,11 @@ class Batch:
         if self.backing is not None and len(rows):
             self.backing.need_rows(rows, only_words=only_words)
 
+    def prefetch(self, keys: Hashes) -> None:
+        """Starts to read what a search for keys will compare them with, if it is on file."""
+        if self.backing is not None and len(keys):
+            self.backing.prefetch_words(*key_range(keys))
+
     def whole(self) -> Batch:
         """The batch itself, all of whose rows may be read."""
         if self.backing is not None:

@@ -18,7 +18,7 @@ from penstock.trace.directory import NO_DIRECTORY, Directory
 from penstock.trace.search import add_found, expand, fill_matches, find_ranges, find_rows, match_counts
 from penstock.zset import Hashes, group_rows
 
-__all__ = ["Matches", "bounds_of", "lookup_repeated", "lookup_rows", "lookup_sums"]
+__all__ = ["Matches", "bounds_of", "lookup_repeated", "lookup_rows", "lookup_sums", "prefetch"]
 
 Indices = NDArray[np.int64]
 
@@ -40,6 +40,8 @@ def lookup_rows(batches: Sequence[Batch], keys: Hashes) -> Iterator[Matches]:
     """All rows of each key, batch by batch. A row's true weight is the sum over batches.
 
     A batch may be returned in several parts, so that few rows are held at a time, however many match."""
+    if len(batches) > 1:
+        prefetch(batches, keys)
     for batch in batches:
         some = _possible(batch, *key_range(keys), keys.lo)
         if some is None:
@@ -103,6 +105,8 @@ def lookup_sums(
     """
     weights = np.zeros(len(keys), np.int64)
     sums: dict[str, Indices] = {}
+    if len(batches) > 1:
+        prefetch(batches, keys)
     for batch in batches:
         if batch.times is not None:
             _add_all_times(batch, keys, rows, weights, sums)
@@ -159,6 +163,12 @@ def _find_rows(batch: Batch, keys: Hashes, rows: Words | None) -> Indices:
         found,
     )
     return found
+
+
+def prefetch(batches: Sequence[Batch], keys: Hashes) -> None:
+    """Starts to read what a search for keys will need of several batches, before it waits for any."""
+    for batch in batches:
+        batch.prefetch(keys)
 
 
 def _directory(batch: Batch, probes: int) -> Directory:

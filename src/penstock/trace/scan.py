@@ -46,6 +46,12 @@ def section(batch: Batch, start: int, stop: int) -> Batch:
     return part.whole()
 
 
+def read_ahead(batch: Batch, start: int, stop: int) -> None:
+    """Starts to read the rows that a scan will ask for next."""
+    if batch.backing is not None:
+        batch.backing.prefetch_range(start, stop)
+
+
 def key_bits(batch: Batch) -> np.uint64:
     """The bits of an order word that belong to the key: all of them where a key has no values, and otherwise
     the high half."""
@@ -70,6 +76,7 @@ def scan(
     mask = key_bits(batch) if whole_keys else _WORD
     start, stop = _between(batch, low, high)
     while start < stop:
+        read_ahead(batch, start + rows + 1, min(start + 2 * rows + 1, stop))
         piece = section(batch, start, min(start + rows + 1, stop))
         if len(piece) > rows:
             last = piece.order[-1] & mask

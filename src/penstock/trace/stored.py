@@ -37,7 +37,9 @@ __all__ = [
     "BLOCKS",
     "bounds_of_batch",
     "can_be_stored",
+    "in_memory",
     "merge_to_draft",
+    "private",
     "stored_batch",
     "with_sums",
 ]
@@ -115,8 +117,8 @@ def merge_to_draft(
     schema = _stored_schema(with_sums(batches[0].slice(0, 0), sums).to_columns().schema, bounds)
     draft = SegmentDraft(backend, BLOCKS, meta, schema, bounds, form)
     try:
-        for piece in map(rewrite, merge_runs([_private(batch, pool) for batch in batches])):
-            rows = with_sums(_copied(piece) if piece.backing is not None else piece, sums).to_columns()
+        for piece in map(rewrite, merge_runs([private(batch, pool) for batch in batches])):
+            rows = with_sums(in_memory(piece) if piece.backing is not None else piece, sums).to_columns()
             draft.add(rows.cast(schema))
             pool.trim()
             if turns is not None:
@@ -145,8 +147,8 @@ def _stored_schema(schema: pa.Schema, bounds: Bounds) -> pa.Schema:
     )
 
 
-def _private(batch: Batch, pool: Pool) -> Batch:
-    """The batch for a reader in another thread."""
+def private(batch: Batch, pool: Pool) -> Batch:
+    """The batch for a reader in another thread, whose blocks nobody else drops."""
     if batch.backing is None:
         return batch
     backing = batch.backing.private(pool)
@@ -154,6 +156,6 @@ def _private(batch: Batch, pool: Pool) -> Batch:
     return whole.slice(backing.start, backing.start + len(batch))
 
 
-def _copied(batch: Batch) -> Batch:
+def in_memory(batch: Batch) -> Batch:
     """The rows in memory of their own, which stays as it is when blocks are dropped."""
     return batch.take(np.arange(len(batch)))
