@@ -34,8 +34,10 @@ _STAGED = 16 << 20
 class ChunkReader:
     """Reads the chunks of one batch: from ``content``, the mapped file, or else with ``read``."""
 
-    def __init__(self, name: str, index: BlockIndex, read: ReadChunk, content: pa.Buffer | None) -> None:
-        self._name, self._index, self._read = name, index, read
+    def __init__(
+        self, name: str, index: BlockIndex, read: ReadChunk, content: pa.Buffer | None, origin: str = ""
+    ) -> None:
+        self._name, self._index, self._read, self._origin = name, index, read, origin
         self._file = None if content is None else np.frombuffer(content, np.uint8)
 
     def fill(self, number: int, blocks: Indices, target: Raw | None) -> int:
@@ -127,5 +129,5 @@ class ChunkReader:
         column, where = self._index.schema.names[buffer.column], int(table.offset[block, number])
         return CorruptionError(
             f"{self._name}: block {block}, column {column} ({buffer.role.name.lower()}, from byte {where} "
-            f"on) is damaged: {reason}"
+            f"on) is damaged: {reason}{self._origin}"
         )

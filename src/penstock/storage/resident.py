@@ -68,8 +68,10 @@ class ResidentColumns:
         searched: Collection[str],
         is_mapped: bool,
         derive: Derive | None = None,
+        origin: str = "",
     ) -> None:
-        self.name, self.index, self._searched = name, index, searched
+        """``origin`` is what errors say of the batch besides the name of the file."""
+        self.name, self.index, self._searched, self._origin = name, index, searched, origin
         self._pool, self._read, self._content, self._derive = pool, read, content, derive
         self._is_mapped = is_mapped
         self._in_place = [content is not None and b.codec is Codec.PLAIN for b in index.buffers]
@@ -77,7 +79,7 @@ class ResidentColumns:
             content.slice(b.offset, b.size) if content is not None and in_place else _reserved(b.size)
             for b, in_place in zip(index.buffers, self._in_place, strict=True)
         ]
-        self._chunks = ChunkReader(name, index, read, content)
+        self._chunks = ChunkReader(name, index, read, content, origin)
         self._parts: list[list[int]] = [[], [], []]
         self._derived: list[int] = []
         for number, buffer in enumerate(index.buffers):
@@ -163,7 +165,7 @@ class ResidentColumns:
         if len(wrong):
             raise CorruptionError(
                 f"{self.name}: block {int(wrong[0])} is damaged, or was written with another hash: the words "
-                "of its rows are not those that its index says"
+                f"of its rows are not those that its index says{self._origin}"
             )
 
     @property
@@ -203,6 +205,7 @@ class ResidentColumns:
             searched=self._searched,
             is_mapped=self._is_mapped,
             derive=self._derive,
+            origin=self._origin,
         )
 
     # ---- dropping ---------------------------------------------------------------------------------
@@ -254,7 +257,9 @@ class ResidentColumns:
             try:
                 yield self._array(kind, self.index.rows, nodes, by_node)
             except pa.ArrowInvalid as error:  # it looks at the first and the last offset
-                raise CorruptionError(f"{self.name}: column {name} is damaged: {error}") from error
+                raise CorruptionError(
+                    f"{self.name}: column {name} is damaged: {error}{self._origin}"
+                ) from error
 
     def _array(
         self, kind: pa.DataType, rows: int, nodes: Iterator[int], of: dict[int, list[int]]

@@ -248,6 +248,7 @@ class Segment:
             searched=searched,
             is_mapped=self._is_mapped,
             derive=derive,
+            origin=self._origin(number),
         )
 
     def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
@@ -272,7 +273,14 @@ class Segment:
 
     def _copied(self, number: int, pool: Pool, read: ReadChunk, searched: Collection[str]) -> ResidentColumns:
         index = self._index(number)
-        return ResidentColumns(self.name, index, pool, read, None, searched=searched, is_mapped=False)
+        origin = self._origin(number)
+        return ResidentColumns(
+            self.name, index, pool, read, None, searched=searched, is_mapped=False, origin=origin
+        )
+
+    def _origin(self, number: int) -> str:
+        """What errors about a block say of its entry."""
+        return f" (in entry {number}: {self.entries[number].describe()})"
 
     def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
