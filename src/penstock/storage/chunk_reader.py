@@ -32,8 +32,10 @@ _STAGED = 16 << 20
 class ChunkReader:
     """Reads the chunks of one batch: in ``content``, the file in place, or else as ``source`` gives them."""
 
-    def __init__(self, source: Source, index: BlockIndex, content: pa.Buffer | None) -> None:
-        self._source, self._index = source, index
+    def __init__(
+        self, source: Source, index: BlockIndex, content: pa.Buffer | None, origin: str = ""
+    ) -> None:
+        self._source, self._index, self._origin = source, index, origin
         self._file = None if content is None else np.frombuffer(content, np.uint8)
 
     def fill(self, number: int, blocks: Indices, target: Raw | None) -> int:
@@ -125,5 +127,5 @@ class ChunkReader:
         column, where = self._index.schema.names[buffer.column], int(table.offset[block, number])
         return CorruptionError(
             f"{self._source.name}: block {block}, column {column} ({buffer.role.name.lower()}, from byte "
-            f"{where} on) is damaged: {reason}"
+            f"{where} on) is damaged: {reason}{self._origin}"
         )

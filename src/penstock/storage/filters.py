@@ -2,10 +2,10 @@
 
 Each block has a filter over the hashes of its keys, a split block Bloom filter: the upper half of a hash
 chooses one of the filter's buckets of 256 bits, and the lower half sets one bit in each of the bucket's eight
-words. With ten bits per key about one key in a hundred that is not there is taken for one that is. A lookup
-asks the filters of the blocks that could hold a key before it asks for the blocks, so a key that a batch does
-not have touches one cache line of it. (One filter for each batch would have to be as large as all keys that
-*may* come, which a merge cannot know; and opening would read all of it.)
+words. With ten bits per key, 1.5 % of the keys that are not there are taken for ones that are. A lookup asks
+the filters of the blocks that could hold a key before it asks for the blocks, so a key that a batch does not
+have touches one cache line of it. (One filter for each batch would have to be as large as all keys that *may*
+come, because a merge cannot know how many do; and opening would read all of it.)
 """
 
 from __future__ import annotations

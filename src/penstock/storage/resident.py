@@ -67,8 +67,10 @@ class ResidentColumns:
         searched: Collection[str],
         derive: Derive | None = None,
         copies: bool = False,
+        origin: str = "",
     ) -> None:
-        self.name, self.index, self._searched = source.name, index, searched
+        """``origin`` is what errors say of the batch besides the name of the file."""
+        self.name, self.index, self._searched, self._origin = source.name, index, searched, origin
         self._pool, self._source, self._derive = pool, source, derive
         self.is_remote = source.is_remote
         content = None if copies else source.content
@@ -77,7 +79,7 @@ class ResidentColumns:
             content.slice(b.offset, b.size) if content is not None and in_place else _reserved(b.size)
             for b, in_place in zip(index.buffers, self._in_place, strict=True)
         ]
-        self._chunks = ChunkReader(source, index, content)
+        self._chunks = ChunkReader(source, index, content, origin)
         self._parts: list[list[int]] = [[], [], []]
         self._derived: list[int] = []
         for number, buffer in enumerate(index.buffers):
@@ -183,7 +185,7 @@ class ResidentColumns:
         if len(wrong):
             raise CorruptionError(
                 f"{self.name}: block {int(wrong[0])} is damaged, or was written with another hash: the words "
-                "of its rows are not those that its index says"
+                f"of its rows are not those that its index says{self._origin}"
             )
 
     @property
@@ -213,7 +215,14 @@ class ResidentColumns:
 
     def private(self, pool: Pool) -> ResidentColumns:
         """The same columns for a reader in another thread, with a residency and a pool of their own."""
-        return ResidentColumns(self._source, self.index, pool, searched=self._searched, derive=self._derive)
+        return ResidentColumns(
+            self._source,
+            self.index,
+            pool,
+            searched=self._searched,
+            derive=self._derive,
+            origin=self._origin,
+        )
 
     # ---- dropping ---------------------------------------------------------------------------------
 
@@ -264,7 +273,9 @@ class ResidentColumns:
             try:
                 yield self._array(kind, self.index.rows, nodes, by_node)
             except pa.ArrowInvalid as error:  # it looks at the first and the last offset
-                raise CorruptionError(f"{self.name}: column {name} is damaged: {error}") from error
+                raise CorruptionError(
+                    f"{self.name}: column {name} is damaged: {error}{self._origin}"
+                ) from error
 
     def _array(
         self, kind: pa.DataType, rows: int, nodes: Iterator[int], of: dict[int, list[int]]

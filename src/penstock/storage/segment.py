@@ -233,7 +233,14 @@ class Segment:
         self, number: int, pool: Pool, *, searched: Collection[str], derive: Derive | None = None
     ) -> ResidentColumns:
         """The columns of a batch in blocks, none of which has been read. Its index is checked."""
-        return ResidentColumns(self._source, self._index(number), pool, searched=searched, derive=derive)
+        return ResidentColumns(
+            self._source,
+            self._index(number),
+            pool,
+            searched=searched,
+            derive=derive,
+            origin=self._origin(number),
+        )
 
     def read_copy(self, backend: Backend, number: int) -> pa.RecordBatch:
         """The batch in memory of its own, always checked; without columns that are not stored. For a reader
@@ -257,7 +264,8 @@ class Segment:
         return self._copied(number, Pool(), source, ()).stored_rows()
 
     def _copied(self, number: int, pool: Pool, source: Source, searched: Collection[str]) -> ResidentColumns:
-        return ResidentColumns(source, self._index(number), pool, searched=searched, copies=True)
+        index, origin = self._index(number), self._origin(number)
+        return ResidentColumns(source, index, pool, searched=searched, copies=True, origin=origin)
 
     def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
