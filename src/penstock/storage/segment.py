@@ -267,6 +267,10 @@ class Segment:
         index, origin = self._index(number), self._origin(number)
         return ResidentColumns(source, index, pool, searched=searched, copies=True, origin=origin)
 
+    def _origin(self, number: int) -> str:
+        """What errors about a block say of its entry."""
+        return f" (in entry {number}: {self.entries[number].describe()})"
+
     def _index(self, number: int) -> BlockIndex:
         entry = self.entries[number]
         assert entry.index is not None
