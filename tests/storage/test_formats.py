@@ -10,6 +10,7 @@ from penstock.errors import StorageError
 from penstock.storage import BatchRef, MemoryBackend, Pool, Segment, SegmentWriter
 from penstock.storage import segment as module
 from penstock.storage.checksum import HEADER_SIZE
+from penstock.storage.source import Source
 from penstock.trace import Batch, Spine, build_batch, merge_batches
 from penstock.trace.filing import Filing
 from penstock.trace.form import Purpose, Shape, form_of
@@ -36,13 +37,13 @@ def written(backend: MemoryBackend, number: int, batch: Batch) -> BatchRef:
     return BatchRef(name, 0, 0, len(batch), writer.checksum(0))
 
 
-def open_format_3(name: str, content: pa.Buffer, is_mapped: bool) -> Segment:
+def open_format_3(source: Source) -> Segment:
     """The made-up format 3."""
-    raw = bytes(content)
+    raw = bytes(source.read(0, source.size))
     turned = raw[:HEADER_SIZE] + raw[HEADER_SIZE:-HEADER_SIZE][::-1] + raw[-HEADER_SIZE:]
     other = MemoryBackend()
-    other.write_new(name, [as_format(turned, 2)])
-    found = Segment.open(other, name)
+    other.write_new(source.name, [as_format(turned, 2)])
+    found = Segment.open(other, source.name)
     found.format = 3
     return found
 

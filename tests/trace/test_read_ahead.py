@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import CorruptionError
-from penstock.storage import LocalBackend, Pool, Segment, SegmentWriter
+from penstock.storage import BlockForm, LocalBackend, Pool, Segment, SegmentWriter
 from penstock.storage.local import Io
 from penstock.trace import Batch, build_batch, lookup_rows, prefetch, scan
 from penstock.trace.batch import WORDS
@@ -32,7 +32,7 @@ def written(tmp_path: Path) -> Batch:
     words = (rng.integers(0, 1 << 63, ROWS, dtype=np.uint64), rng.integers(0, 1 << 63, ROWS, dtype=np.uint64))
     batch = build_batch(*words, None, np.ones(ROWS, np.int64), (pa.array(rng.integers(0, 99, ROWS)),))
     writer = SegmentWriter(LocalBackend(tmp_path), NAME)
-    writer.add_blocks(BLOCKS, {}, batch.to_columns(), {})
+    writer.add_blocks(BLOCKS, {}, batch.to_columns(), BlockForm(block_rows=8192))
     writer.finish()
     return batch
 
