@@ -12,15 +12,15 @@ NumPy.
 from __future__ import annotations
 
 import argparse
-import tempfile
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from bench.report import Result
 from bench.sketch import Bar, Bars
-from bench.storage.ours import measure_ours
-from bench.storage.peers import measure_lmdb, measure_rocksdb
-from bench.storage.rows import Figures, Rows
+from bench.storage.rows import Figures
 
 __all__ = ["MINUTES", "add_arguments", "results", "run"]
 
@@ -43,16 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> list[Result]:
     """All stores, one after the other, with the same rows."""
-    rows = Rows.random(arguments.rows)
+    command = [sys.executable, "-m", "bench.storage.job", str(arguments.rows)]
+    environment = {**os.environ, "NUMPY_MADVISE_HUGEPAGE": "0"}
     found: dict[str, Figures] = {}
-    with tempfile.TemporaryDirectory(prefix="penstock-storage-") as name:
-        folder = Path(name)
-        for store, figures in measure_ours(rows, folder):
-            found[store] = figures
-            print(f"  {store}: {figures.lookup_many_ms:.1f} ms for 10,000 keys", flush=True)
-        for store, measure in (("RocksDB", measure_rocksdb), ("LMDB", measure_lmdb)):
-            found[store] = measure(rows, folder / store)
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None
+        for line in job.stdout:
+            told = json.loads(line)
+            store = told.pop("store")
+            found[store] = Figures(**told)
             print(f"  {store}: {found[store].lookup_many_ms:.1f} ms for 10,000 keys", flush=True)
+    if job.returncode:
+        raise SystemExit(f"the measurement ended with exit code {job.returncode}")
     return results(found)
 
 

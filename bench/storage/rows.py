@@ -68,7 +68,9 @@ class Rows:
 
     def columns(self) -> tuple[pa.Array, ...]:
         """The values as Arrow columns."""
-        return pa.array(self.a), pa.array(self.b), pa.array(self.text.astype(f"S{TEXT}")).cast(pa.string())
+        offsets = pa.py_buffer(np.arange(0, (len(self) + 1) * TEXT, TEXT, dtype=np.int32))
+        text = pa.StringArray.from_buffers(len(self), offsets, pa.py_buffer(np.ascontiguousarray(self.text)))
+        return pa.array(self.a), pa.array(self.b), text
 
     def asked(self, rng: np.random.Generator, count: int = ASKED) -> NDArray[np.uint64]:
         """Keys to look up."""

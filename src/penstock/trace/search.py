@@ -53,15 +53,14 @@ def _first_at_least(order: Words, word: Number, start: Number) -> Number:
 
 
 @inlined
-def _guessed(order: Words, word: Number, low: Number, high: Number) -> Number:
-    """The same as :func:`_first_between`, for words that are spread evenly: starts where the word would be if
-    they were, and gallops from there."""
-    if low >= high or word <= order[low]:
-        return low
-    if word > order[high - 1]:
-        return high
-    span = np.float64(order[high - 1] - order[low])
-    at = low + np.int64(np.float64(word - order[low]) / span * np.float64(high - 1 - low))
+def _row_of(block: Number, size: Number, scale: Words) -> Number:
+    """The row at which a block begins, or the nearest one that the batch has."""
+    return min(max(block * np.int64(scale[0]) - np.int64(scale[1]), np.int64(0)), np.int64(size))
+
+
+@inlined
+def _from_guess(order: Words, word: Number, at: Number, low: Number, high: Number) -> Number:
+    """The same as :func:`_first_between`, where ``at`` is near: gallops from there."""
     at = min(max(at, low), high - 1)
     step = np.int64(1)
     if order[at] < word:
@@ -82,17 +81,44 @@ def _guessed(order: Words, word: Number, low: Number, high: Number) -> Number:
 
 
 @inlined
-def _row_of(block: Number, size: Number, scale: Words) -> Number:
-    """The row at which a block begins, or the nearest one that the batch has."""
-    return min(max(block * np.int64(scale[0]) - np.int64(scale[1]), np.int64(0)), np.int64(size))
+def _guessed(order: Words, word: Number, low: Number, high: Number) -> Number:
+    """The same for words that are spread evenly: starts where the word would be if they were."""
+    if low >= high or word <= order[low]:
+        return low
+    if word > order[high - 1]:
+        return high
+    span = np.float64(order[high - 1] - order[low])
+    at = low + np.int64(np.float64(word - order[low]) / span * np.float64(high - 1 - low))
+    return _from_guess(order, word, at, low, high)
 
 
 @inlined
-def _limit(order: Words, high: Number, scale: Words, fences: Words) -> Number:
-    """The position up to which rows may have words of at most ``high``, and may be read."""
-    if len(fences) == 0 or high == _HIGH | _LOW:
+def _in_block(order: Words, word: Number, block: Number, scale: Words, fences: Words) -> Number:
+    """The same in the block before ``block``, whose first word is below ``word``, and that of ``block`` is
+    not. Reads the block only where the word should be: its ends are another two places in memory, and the
+    fences tell them."""
+    low, high = _row_of(block - 1, len(order), scale), _row_of(block, len(order), scale)
+    if low >= high:
+        return low
+    above = fences[block] if block < len(fences) else order[high - 1]
+    below = fences[block - 1]
+    if above <= below or word > above:
+        return _first_between(order, word, low, high)
+    share = np.float64(word - below) / np.float64(above - below)
+    start = (block - 1) * np.int64(scale[0]) - np.int64(scale[1])
+    at = start + np.int64(share * np.float64(high - start))
+    return _from_guess(order, word, at, low, high)
+
+
+@inlined
+def _limit(order: Words, at: Number, high: Number, scale: Words, fences: Words) -> Number:
+    """The position up to which rows from ``at`` on may have words of at most ``high``, and may be read."""
+    if len(fences) == 0:
         return np.int64(len(order))
-    block = _first_between(fences, high + np.uint64(1), np.int64(0), np.int64(len(fences)))
+    rows = np.int64(scale[0])
+    block = (at + np.int64(scale[1]) + rows - 1) // rows  # the first that begins at or after this row
+    while block < len(fences) and fences[block] <= high:
+        block += 1
     return _row_of(block, len(order), scale)
 
 
@@ -101,8 +127,7 @@ def _seek(order: Words, word: Number, start: Number, starts: Starts, scale: Word
     """The first position whose word is at least ``word``; with a directory, independent of the last probe."""
     if len(fences) > 0:
         block = _guessed(fences, word, np.int64(0), np.int64(len(fences)))
-        low = _row_of(block - 1, len(order), scale)
-        return _guessed(order, word, low, _row_of(block, len(order), scale))
+        return _in_block(order, word, block, scale, fences) if block > 0 else np.int64(0)
     if len(starts) == 0:
         return _first_at_least(order, word, start)
     if word <= scale[0]:
@@ -161,7 +186,7 @@ def match_counts(
         at = _seek(order, low, at, starts, scale, fences)
         first[i] = at
         row = at
-        limit = _limit(order, high, scale, fences)
+        limit = _limit(order, at, high, scale, fences)
         while row < limit and order[row] <= high:
             if key_lo[row] == lo[i]:
                 total += 1
@@ -192,7 +217,7 @@ def fill_matches(
     while i < len(hi) and filled < size:
         high = hi[i] | _LOW
         at = first[i] + skip
-        limit = _limit(order, high, scale, fences)
+        limit = _limit(order, at, high, scale, fences)
         while at < limit and order[at] <= high and filled < size:
             if key_lo[at] == lo[i]:
                 probe[filled] = i
@@ -229,7 +254,7 @@ def find_rows(
         at = _seek(order, hi[i], at, starts, scale, fences)
         found[i] = _NOTHING
         row = at
-        limit = _limit(order, hi[i], scale, fences)
+        limit = _limit(order, at, hi[i], scale, fences)
         while row < limit and order[row] == hi[i]:
             if key_lo[row] == lo[i] and (len(rows) == 0 or row_lo[row] == rows[i]):
                 found[i] = row
