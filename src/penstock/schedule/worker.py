@@ -32,8 +32,9 @@ from penstock.schedule.node_state import StepScope
 from penstock.schedule.opening import Opening, Written
 from penstock.schedule.snapshot import Snapshot, joined
 from penstock.schedule.state import Arrangements
-from penstock.storage import Backend, BatchRef, open_backend
+from penstock.storage import Backend, BatchRef, Pool, open_backend
 from penstock.trace import read_from
+from penstock.trace.stored import private
 from penstock.zset import HashSeed, ZSet
 
 __all__ = ["Reading", "Worker", "make_worker"]
@@ -211,11 +212,15 @@ class Worker:
 
     def read(self, name: str, low: int = 0) -> Reading:
         """Some of this worker's rows of a table or view, from the order word ``low`` on, with their weights:
-        at least one batch."""
+        at least one batch. The blocks that are read do not stay, so that a large view does not drive out what
+        steps need."""
         circuit = self.program.circuit
         node = circuit.nodes[circuit.tables[name] if name in circuit.tables else circuit.views[name]]
         schema = node.operator.schema
-        pieces, next_low = read_from(self._arrangements.spine(node.slot(0)).batches, low, READ_BYTES)
+        batches = [
+            private(batch, Pool(READ_BYTES)) for batch in self._arrangements.spine(node.slot(0)).batches
+        ]
+        pieces, next_low = read_from(batches, low, READ_BYTES)
         found = [row for piece in pieces for row in ZSet(schema, piece.values, piece.weights).to_batches()]
         return Reading(found or ZSet.empty(schema).to_batches(), next_low)
 

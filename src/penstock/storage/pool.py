@@ -9,7 +9,11 @@ A block that is used in the mapped file can be dropped at any time: whoever stil
 map its pages again. One that was unpacked into memory cannot, because zeros would take its place. So blocks
 of the first kind are dropped whenever the pool exceeds its budget, the others only between steps, when nobody
 has a view of them: nothing has to be pinned, and the pool exceeds its budget by at most what one step
-unpacks."""
+unpacks.
+
+A mapped file takes more memory than what is read of it: whoever reads a byte gets the pages around it as
+well, and packed blocks are unpacked from pages that nobody needs afterwards. The pool counts that apart, and
+now and then has all mapped pages dropped: what is needed of them comes back from the system's cache."""
 
 from __future__ import annotations
 
@@ -19,6 +23,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 __all__ = ["Evictable", "Pool", "PoolCounts"]
+
+
+_MAPPED_SHARE = 8
+"""The share of the budget that mapped pages may take beside it."""
+_LEAST_MAPPED = 4 << 20
 
 
 class Evictable(Protocol):
@@ -31,6 +40,9 @@ class Evictable(Protocol):
     def sweep(self, *, in_place: bool) -> tuple[int, int]:
         """Moves the hand over its blocks (or only those that are used ``in_place``): drops those that were
         not used since the last time. Returns how many blocks and bytes were dropped."""
+
+    def drop_pages(self) -> None:
+        """Lets the system have the pages of the mapped file. Blocks that are used there stay resident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,7 @@ class Pool:
         self.budget = budget
         self._members: list[weakref.ref[Evictable]] = []
         self._hand = 0
-        self._held = 0
+        self._held = self._mapped = 0
         self._hits = self._misses = self._evictions = self._bytes_read = 0
         self._lock = threading.Lock()
 
@@ -71,6 +83,10 @@ class Pool:
         """Whether it is far from having to drop anything: then nobody needs to note which blocks are used."""
         return self.budget is None or 2 * self._held < self.budget
 
+    def is_short_for(self, file_size: int) -> bool:
+        """Whether a file of this size could take a large share of the budget by being mapped."""
+        return self.budget is not None and _MAPPED_SHARE * file_size > self.budget
+
     def join(self, member: Evictable) -> None:
         """Adds a batch, until nobody uses it any more."""
         with self._lock:
@@ -79,6 +95,15 @@ class Pool:
     def left(self, held: int) -> None:
         """A batch that had so many resident bytes is gone."""
         self._held -= held
+
+    def mapped(self, size: int) -> None:
+        """So many bytes of a mapped file, about, are in memory because something of them was read."""
+        self._mapped += size
+        if self.budget is not None and self._mapped > max(self.budget // _MAPPED_SHARE, _LEAST_MAPPED):
+            self._mapped = 0
+            for member in self._members:
+                if (columns := member()) is not None:
+                    columns.drop_pages()
 
     def found(self, blocks: int) -> None:
         """Blocks were asked for and were there."""

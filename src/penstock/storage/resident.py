@@ -49,6 +49,8 @@ _AT_ONCE = 64
 """Blocks whose derived columns are computed in one call."""
 _EDGES = {Role.OFFSETS: 8, Role.VALIDITY: 1, Role.BITS: 1}
 _ABSENT, _RESIDENT, _USED = 0, 1, 2
+_WINDOW = np.uint64(64 << 10)
+"""How much of a mapped file the system maps when a byte of it is read."""
 _DONTNEED = 4
 _NOHUGEPAGE = 15
 _NORESERVE = 0x4000 if sys.platform.startswith("linux") else 0  # Python 3.13 has a name for it
@@ -114,6 +116,8 @@ class ResidentColumns:
     def need(self, part: int, blocks: Indices) -> None:
         """Makes a part (``SEARCHED`` or ``OTHERS``) of the blocks, each named at most once, resident."""
         self._pool.trim(in_place=True)
+        if self._source.is_mapped and self._pool.is_short_for(self._source.size):
+            self._pool.mapped(self._mapped_bytes(part, blocks))
         state = self.state[part]
         absent = blocks[state[blocks] == _ABSENT]
         if len(absent):
@@ -126,6 +130,11 @@ class ResidentColumns:
         absent = blocks[self.state[part][blocks] == _ABSENT]
         if len(absent):
             self._source.prefetch(self._ranges(self._stored(part), absent))
+
+    def _mapped_bytes(self, part: int, blocks: Indices) -> int:
+        """About how much of the mapped file reading these blocks brings into memory."""
+        offsets = self.index.chunks.offset[blocks[:, None], np.asarray(self._stored(part), np.int64)]
+        return len(np.unique(offsets // _WINDOW)) * int(_WINDOW)
 
     def _stored(self, part: int) -> list[int]:
         """The buffers of a part that are in the file."""
@@ -152,7 +161,8 @@ class ResidentColumns:
     def _fill_stored(self, numbers: Sequence[int], blocks: Indices) -> int:
         """Requests the chunks of all these buffers, unless they are there already, then takes one buffer
         after the other."""
-        if self._source.is_cold(self.index.chunks.offset[blocks[:, None], np.asarray(numbers, np.int64)]):
+        offsets = self.index.chunks.offset[blocks[:, None], np.asarray(numbers, np.int64)]
+        if self._source.is_cold(offsets):
             self._source.prefetch(self._ranges(numbers, blocks))
         return sum(self._chunks.fill(number, blocks, self._target(number)) for number in numbers)
 
@@ -243,6 +253,12 @@ class ResidentColumns:
                 self._release(numbers, dropped)
         self._held -= size
         return blocks, size
+
+    def drop_pages(self) -> None:
+        """Gives back all pages of the mapped file (see :class:`penstock.storage.pool.Evictable`)."""
+        content = self._source.content
+        if self._source.is_mapped and content is not None:
+            _give_back(content.address, content.address + content.size)
 
     def _release(self, numbers: Sequence[int], blocks: Indices) -> None:
         """Gives the pages of whole runs of blocks back."""
