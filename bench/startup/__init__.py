@@ -1,4 +1,5 @@
-"""How long does it take to the first step: without state, with a gigabyte of it, and with ``penstock run``?
+"""How long does it take to the first step: without state, with one and with eight gigabytes of it, and with
+``penstock run``? And how much of the state is read for that?
 
 Every start is a new Python process with a Spark of its own, so nothing is warm but the operating system and
 the archive of Spark's classes (:mod:`penstock.spark.class_archive`), which the first start of all makes; for
@@ -27,11 +28,14 @@ from bench.sketch import Mark, Stack, Stacks
 
 __all__ = ["MINUTES", "add_arguments", "linked_copy", "results", "run", "script_parts", "tiny_script"]
 
-MINUTES = 3.0
+MINUTES = 12.0
 GOAL = 8.0
+GOAL_LARGE = 1.2
+GOAL_READ = 0.02
 GOAL_SCRIPT = 6.0
 REPEATS = 5
 STATE_MB = 1000
+LARGE_MB = 8000
 _ROOT = Path(__file__).parent.parent.parent
 _CACHE = _ROOT / "artifacts" / "startup"
 NOTES = (
@@ -39,10 +43,15 @@ NOTES = (
     "opening the state and replaying steps that are not in the last version (none here)",
     "penstock run: a script with one view on its second and later starts; imports happen while Spark starts",
     "state is mapped, and read when a step first needs it: that is part of the first step, not of the second",
+    "read: pages of the state's files in the system's cache when the first step begins, all of which were "
+    "dropped before the start, beside the size of the files",
 )
+_AFTER_SPARK = ("planning", "workers", "restore", "first step")
+_NOT_PARTS = ("second step", "read", "files")
 
 Start = Mapping[str, float]
-"""Seconds of each part of one start, in order; ``second step`` is not a part of it."""
+"""Seconds of each part of one start, in order. ``second step`` is not a part of it; ``read`` and ``files``
+are bytes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,19 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state-mb", type=int, default=STATE_MB, help=f"size of the state to reopen (default {STATE_MB} MB)"
     )
+    parser.add_argument(
+        "--large-mb", type=int, default=LARGE_MB, help=f"size of the large one (default {LARGE_MB} MB)"
+    )
 
 
-def run(arguments: argparse.Namespace) -> Result:
+def run(arguments: argparse.Namespace) -> list[Result]:
     """Cold starts and reopenings in turns."""
-    state = _CACHE / f"{arguments.state_mb}mb"
-    if not state.exists():
-        print(f"  making {arguments.state_mb} MB of state, once", flush=True)
-        _asked("make", state, arguments.state_mb)
-    starts: dict[str, list[Start]] = {
-        "penstock run": [],
-        "cold start": [],
-        f"reopen, {arguments.state_mb:,} MB": [],
-    }
+    states: dict[str, Path] = {}
+    for size in (arguments.large_mb, arguments.state_mb):
+        states[f"reopen, {size:,} MB"] = state = _CACHE / f"{size}mb"
+        if not state.exists():
+            print(f"  making {size} MB of state, once", flush=True)
+            _asked("make", state, size)
+    starts: dict[str, list[Start]] = {name: [] for name in ("penstock run", "cold start", *states)}
     with tempfile.TemporaryDirectory(prefix="startup-", dir=_made(_CACHE)) as folder:
         script = tiny_script(Path(folder))
         _script_start(script)  # makes the pipeline, and the archive of classes where there is none
@@ -75,7 +85,7 @@ def run(arguments: argparse.Namespace) -> Result:
                 if kind == "penstock run":
                     starts[kind].append(_script_start(script))
                 else:
-                    starts[kind].append(_start(state if kind.startswith("reopen") else None))
+                    starts[kind].append(_start(states.get(kind)))
                 print(f"  {kind}: {_whole(starts[kind][-1]):.1f} s", flush=True)
     return results(starts)
 
@@ -123,6 +133,8 @@ def script_parts(ready_s: float, line: str, stepped_s: float) -> Start:
         "restore": 0.0,
         "first step": stepped_s - ready_s,
         "second step": 0.0,
+        "read": 0.0,
+        "files": 0.0,
     }
 
 
@@ -179,29 +191,39 @@ def _forget(storage: Path) -> None:
 
 
 def _parts(start: Start) -> dict[str, float]:
-    return {name: seconds for name, seconds in start.items() if name != "second step"}
+    return {name: seconds for name, seconds in start.items() if name not in _NOT_PARTS}
 
 
 def _whole(start: Start) -> float:
     return sum(_parts(start).values())
 
 
-def results(starts: Mapping[str, Sequence[Start]]) -> Result:
-    """Medians of every part. Judged by the last kind, the reopening; the goal of a script is drawn beside."""
+def _after_spark(start: Start) -> float:
+    return sum(start[part] for part in _AFTER_SPARK)
+
+
+def results(starts: Mapping[str, Sequence[Start]]) -> list[Result]:
+    """Medians of every part. Judged by the last kind, the reopening, and by how much longer the one before,
+    that of the large state, takes; the goal of a script is drawn beside."""
     rows: list[dict[str, object]] = []
     for kind, found in starts.items():
         wholes = [_whole(start) for start in found]
-        parts = {f"{name} s": median(start[name] for start in found) for name in found[0]}
-        rows.append(
-            {"start": kind, "all s (median)": median(wholes), "min": min(wholes), "max": max(wholes), **parts}
-        )
+        parts = {
+            f"{name} s": median(start[name] for start in found) for name in (*_parts(found[0]), "second step")
+        }
+        read = {"read MB": median(start["read"] for start in found) / 1e6, "of MB": found[0]["files"] / 1e6}
+        spans = {"all s (median)": median(wholes), "min": min(wholes), "max": max(wholes)}
+        rows.append({"start": kind, **spans, **parts, **read})
     what = "Seconds from starting Python to the end of the first step"
     last = [_whole(start) for start in list(starts.values())[-1]]
     stacks = [
         Stack(kind, {name: median(start[name] for start in found) for name in _parts(found[0])})
         for kind, found in starts.items()
     ]
-    return Result(
+    large, small = list(starts.values())[-2:]
+    longer = median(map(_after_spark, large)) / median(map(_after_spark, small))
+    share = median(start["read"] / max(1.0, start["files"]) for start in large)
+    reopen = Result(
         "startup-reopen",
         what,
         median(last),
@@ -220,3 +242,10 @@ def results(starts: Mapping[str, Sequence[Start]]) -> Result:
             ],
         ),
     )
+    return [
+        reopen,
+        Result("startup-large", "After Spark is up, beside the small state", longer, GOAL_LARGE, "x", rows),
+        Result(
+            "startup-read", "Share of the large state that is read", share, GOAL_READ, " of the state", rows
+        ),
+    ]

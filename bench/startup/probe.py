@@ -7,7 +7,9 @@ none, makes two steps, and prints the seconds of each part; TIME is when the pro
 
 from __future__ import annotations
 
+import ctypes
 import json
+import mmap
 import sys
 import time
 from collections.abc import Iterator
@@ -64,13 +66,29 @@ def start(storage: Path, spark: SparkSession | None = None) -> dict[str, float]:
     clock.took("restore")
     clock.parts["workers"] = sum(gang_s)
     clock.parts["restore"] -= sum(gang_s)
+    read, files = cached_bytes(storage)
+    clock.took("looking")
     for part in ("first step", "second step"):
         run.upsert("orders", _orders(np.random.default_rng(5), np.arange(CHANGED)))
         run.step()
         clock.took(part)
     run.kill()
     order = ("session", "planning", "workers", "restore", "first step", "second step")
-    return {part: clock.parts[part] for part in order}
+    return {**{part: clock.parts[part] for part in order}, "read": read, "files": files}
+
+
+def cached_bytes(storage: Path) -> tuple[float, float]:
+    """How much of the files of a folder is in the system's cache, and how large they are."""
+    cached = whole = 0
+    for path in storage.rglob("*.seg"):
+        size = path.stat().st_size
+        with path.open("rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) as mapping:
+            address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+            pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+            ctypes.CDLL(None).mincore(ctypes.c_void_p(address), ctypes.c_size_t(size), pages)
+            cached += int(np.count_nonzero(np.frombuffer(pages, np.uint8) & 1)) * mmap.PAGESIZE
+        whole += size
+    return float(cached), float(whole)
 
 
 @contextmanager

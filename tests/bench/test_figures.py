@@ -98,11 +98,15 @@ class TestMemory:
         assert held.table() and "state on disk" in _drawn(held) and "on disk, compact" in _drawn(held)
 
 
+def _start(first_step: float, files: float = 0.0) -> dict[str, float]:
+    parts = {"session": 3.0, "planning": 1.0, "workers": 1.0, "restore": 0.0, "first step": first_step}
+    return {**parts, "second step": 9.0, "read": files / 100, "files": files}
+
+
 STARTS = {
-    "cold start": [{"session": 4.0, "workers": 1.0, "first step": 1.0, "second step": 9.0}] * 3,
-    "reopen, 1,000 MB": [
-        {"session": 4.0, "workers": 1.0, "first step": last, "second step": 9.0} for last in (1.0, 6.0, 2.0)
-    ],
+    "cold start": [_start(1.0)] * 3,
+    "reopen, 8,000 MB": [_start(2.5, 8e9)] * 3,
+    "reopen, 1,000 MB": [_start(last, 1e9) for last in (1.0, 6.0, 2.0)],
 }
 
 
@@ -114,11 +118,16 @@ class TestStartup:
         assert parts["first step"] == 0.25
 
     def test_the_figure_is_the_median_reopening_up_to_the_first_step(self) -> None:
-        result = startup.results(STARTS)
+        result, _, _ = startup.results(STARTS)
         assert result.figure == 7.0 and result.met
         assert result.spread == {"min": 6.0, "median": 7.0, "max": 11.0}
-        assert [row["all s (median)"] for row in result.rows] == [6.0, 7.0]
+        assert [row["all s (median)"] for row in result.rows] == [6.0, 7.5, 7.0]
         assert "second step" in result.table() and "second step" not in _drawn(result)
+
+    def test_a_large_state_is_compared_with_the_small_one_and_by_what_is_read_of_it(self) -> None:
+        _, longer, read = startup.results(STARTS)
+        assert (longer.name, longer.figure) == ("startup-large", 4.5 / 4.0) and longer.met
+        assert (read.name, read.figure) == ("startup-read", 0.01) and read.met
 
     def test_a_copy_of_state_shares_its_segments_and_nothing_that_grows(self, tmp_path: Path) -> None:
         state, copy = tmp_path / "state", tmp_path / "copy"

@@ -89,5 +89,7 @@ def test_startup_opens_nothing_and_a_state_that_was_made(spark: SparkSession, tm
     linked_copy(tmp_path / "state", tmp_path / "copy")
     for storage in (tmp_path / "new", tmp_path / "copy", tmp_path / "state"):
         parts = probe.start(storage, spark)
-        assert list(parts) == ["session", "planning", "workers", "restore", "first step", "second step"]
-        assert all(seconds >= 0 for seconds in parts.values()) and parts["workers"] > 0
+        timed = ["session", "planning", "workers", "restore", "first step", "second step"]
+        assert list(parts) == [*timed, "read", "files"]
+        assert all(number >= 0 for number in parts.values()) and parts["workers"] > 0
+        assert parts["read"] > 0 or storage.name == "new"
