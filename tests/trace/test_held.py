@@ -46,6 +46,12 @@ def test_it_is_written_as_a_whole_if_it_has_too_many_parts() -> None:
     assert not merged(*parts, fresh(of(5000, 5001))).parts
 
 
+def test_it_is_written_as_a_whole_if_two_parts_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGE_PART", 50)
+    assert len(merged(stored(of(0, 50), 1), stored(of(50, 99), 2)).parts) == 2
+    assert not merged(stored(of(0, 50), 1), stored(of(50, 100), 2)).parts
+
+
 def test_it_is_written_as_a_whole_if_most_rows_cancelled_out() -> None:
     found = merged(stored(of(0, 100), 1), stored(of(10, 100, -1), 2))
     assert not found.parts and [len(batch) for batch in found.unwritten] == [10]

@@ -3,9 +3,10 @@
 A merge in memory makes searching faster; it is no reason to write everything again. So a merged batch may be
 stored as several *parts*, the batches that it was merged from: the sum of the parts and of what is
 *unwritten* is the batch. A commit writes what is unwritten, as one more part. When there are too many parts,
-or much of what they hold has cancelled out, the batch is written as a whole, as a single part. So a row is
-written once by the commit after its step, and again each time the batch that it is in has grown by a factor
-of ``MOST_PARTS``, where merging after every commit would write it again each time a batch doubles.
+or two of them are large, or much of what they hold has cancelled out, the batch is written as a whole, as a
+single part. So a row is written once by the commit after its step, and again when the batch that it is in has
+grown by a factor of ``MOST_PARTS``, where merging after every commit would write it again each time a batch
+doubles. Large batches are merged on disk as they are in memory: whoever opens them should find few.
 
 What is unwritten is kept in memory beside the batch. That is little as long as commits are frequent; if it
 becomes much, the batch as a whole is unwritten instead.
@@ -23,6 +24,8 @@ __all__ = ["MOST_PARTS", "Held", "Part", "Stored", "stored_as_parts"]
 
 MOST_PARTS = 32
 """The number of parts of a batch beyond which it is written as a whole."""
+LARGE_PART = 32_768
+"""The number of rows from which on a part is large."""
 MOST_CANCELLED = 2
 """How many times the rows of a batch its parts may have together."""
 MUCH_UNWRITTEN = 65_536
@@ -80,6 +83,7 @@ def stored_as_parts(inputs: Sequence[Held], merged: Batch) -> Stored:
     rows = fresh + sum(part.ref.rows for part in parts)
     if (
         not parts
+        or sum(part.ref.rows >= LARGE_PART for part in parts) > 1
         or len(parts) + bool(unwritten) > MOST_PARTS
         or rows > MOST_CANCELLED * len(merged)
         or (fresh > MUCH_UNWRITTEN and 2 * fresh > len(merged))
