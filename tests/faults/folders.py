@@ -1,7 +1,7 @@
 """State folders of three different pipelines, made by real runs: for damage to be done to copies of them.
 
 Each has two versions with changes between them, and steps in the log that no version has. The last one is
-compact, with a batch large enough to be packed.
+compact, with a batch large enough to be stored in blocks.
 """
 
 from __future__ import annotations
@@ -135,12 +135,12 @@ def made(spark: SparkSession, root: Path, name: str) -> Subject:
     program = pipe.program()
     report = check_folder(LocalBackend(root / name))
     assert report, report.problems
-    packed = any(
-        batch.packed
+    in_blocks = any(
+        batch.in_blocks
         for found in read_folder(LocalBackend(root / name)).arrangements
         for batch in found.batches
     )
-    assert packed == recipe.compact
+    assert in_blocks == recipe.compact
     # read from a copy, since opening a folder may change its logs
     place = root / f"{name}-opened"
     copied(root / name, place, "")

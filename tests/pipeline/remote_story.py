@@ -12,7 +12,7 @@ import penstock as ps
 
 
 def declared(url: str) -> ps.Pipeline:
-    pipe = ps.Pipeline("remote", storage=url, workers=2, commit_interval_s=0.2, memory=8 << 20)
+    pipe = ps.Pipeline("remote", storage=url, workers=2, commit_interval_s=0.2, memory=32 << 20)
     pipe.sql("""
       CREATE TABLE orders (id BIGINT PRIMARY KEY, customer BIGINT, amount BIGINT);
       CREATE MATERIALIZED VIEW totals AS

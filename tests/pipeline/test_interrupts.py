@@ -160,6 +160,7 @@ def run_over(driver: Coordinator) -> Run:
         Catalog(),
         {},
         driver,
+        backend=driver.store.backend,
         describe=lambda: {"storage": "memory://"},
         on_close=lambda: None,
     )

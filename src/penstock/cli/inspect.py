@@ -112,7 +112,7 @@ def _title(found: ArrangementParts) -> str:
 
 def _add_arrangement(tree: Tree, found: ArrangementParts) -> None:
     for batch in found.batches[:_BATCHES]:
-        packed = ", packed" if batch.packed else ""
+        packed = ", packed" if batch.packed else ", in blocks" if batch.in_blocks else ""
         place = f"{escape(batch.ref.segment)} block {batch.ref.entry}"
         tree.add(f"{counted(batch.rows, 'row')}, {size_text(batch.size)}{packed} [dim]{place}[/]")
     if len(found.batches) > _BATCHES:

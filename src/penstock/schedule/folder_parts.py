@@ -17,6 +17,7 @@ from penstock.errors import CorruptionError, PipelineError, StorageError
 from penstock.schedule.snapshot import PACKED
 from penstock.schedule.stored_version import Owner, StoredVersion, stored_versions
 from penstock.storage import Backend, BatchRef, Entry, ManifestStore, Segment
+from penstock.trace.stored import BLOCKS
 
 __all__ = ["ArrangementParts", "BatchPart", "Folder", "SegmentPart", "Uses", "read_folder", "rows_of"]
 
@@ -37,8 +38,13 @@ class BatchPart:
 
     @property
     def packed(self) -> bool:
-        """Whether it is compressed."""
+        """Whether it is compressed as a whole, as earlier releases did."""
         return self.kind == PACKED
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether it is in blocks, and need not be read as a whole."""
+        return self.kind == BLOCKS
 
 
 @dataclass(frozen=True)
