@@ -118,6 +118,13 @@ def test_a_merge_to_a_file_is_the_merge(how: str, parts: list[list[int]], cancel
     assert np.array_equal(merged.weights, whole.weights)
 
 
+def test_a_key_before_a_slice_that_begins_inside_a_block_reads_nothing() -> None:
+    batch = batch_of([3, 4, 5])
+    stored = filed(batch, "small", None).slice(1, 3)
+    assert not list(lookup_rows([stored], keys_of(batch, [0])))
+    assert stored.backing is not None and stored.backing.columns.resident_bytes == 0
+
+
 def test_only_the_blocks_that_hold_the_keys_are_read() -> None:
     batch = batch_of(range(5000))
     stored = filed(batch, "plain", None)

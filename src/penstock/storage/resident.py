@@ -250,7 +250,11 @@ class ResidentColumns:
                 size += int(self._bytes[part][dropped].sum())
                 self._absent[part] += len(dropped)
                 state[dropped] = _ABSENT
-                self._release(numbers, dropped)
+                reserved = [number for number in numbers if not self._in_place[number]]
+                if self._absent[part] == self.index.blocks:
+                    self._release_all(reserved)
+                else:
+                    self._release(reserved, dropped)
         self._held -= size
         return blocks, size
 
@@ -261,20 +265,25 @@ class ResidentColumns:
             _give_back(content.address, content.address + content.size)
 
     def _release(self, numbers: Sequence[int], blocks: Indices) -> None:
-        """Gives the pages of whole runs of blocks back."""
+        """Gives the memory of whole runs of blocks back. Pages of a mapped file are dropped by
+        :meth:`drop_pages` instead: a call for each of thousands of chunks would cost more than reading
+        them."""
         starts = blocks[np.concatenate(([True], np.diff(blocks) != 1))]
         stops = blocks[np.concatenate((np.diff(blocks) != 1, [True]))]
         table = self.index.chunks
         for number in numbers:
             memory = self._memory[number]
-            if self._in_place[number] and not self._source.is_mapped:
-                continue
             # Blocks share what is at their edges: an offset, or a byte of the bits of list elements.
             edge = _EDGES.get(self.index.buffers[number].role, 0)
             for first, last in zip(starts.tolist(), stops.tolist(), strict=True):
                 start = int(table.start[first, number])
                 stop = int(table.start[last, number] + table.size[last, number])
                 _give_back(memory.address + start + edge, memory.address + stop - edge)
+
+    def _release_all(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            memory = self._memory[number]
+            _give_back(memory.address, memory.address + memory.size)
 
     # ---- arrays -----------------------------------------------------------------------------------
 

@@ -115,8 +115,8 @@ def _limit(order: Words, at: Number, high: Number, scale: Words, fences: Words) 
     """The position up to which rows from ``at`` on may have words of at most ``high``, and may be read."""
     if len(fences) == 0:
         return np.int64(len(order))
-    rows = np.int64(scale[0])
-    block = (at + np.int64(scale[1]) + rows - 1) // rows  # the first that begins at or after this row
+    # From the block of this row on: if it begins beyond ``high``, nobody has asked for it.
+    block = (at + np.int64(scale[1])) // np.int64(scale[0])
     while block < len(fences) and fences[block] <= high:
         block += 1
     return _row_of(block, len(order), scale)
