@@ -117,7 +117,8 @@ def _measure(folder: Path, memory: int, rows: int | None) -> Measured:
         run.upsert("branches", pa.table({"id": ids, "region": pa.array(ids % 500, pa.int32())}))
         run.step()
         began = time.monotonic()
-        while (len(balances) < rows) if rows is not None else (found.state < MARGIN * TIMES * WORKERS * memory):
+        enough = MARGIN * TIMES * WORKERS * memory
+        while (len(balances) < rows) if rows is not None else (found.state < enough):
             ids = np.arange(len(balances), len(balances) + CHUNK)
             branch, balance = rng.integers(0, BRANCHES, CHUNK), rng.integers(0, 10**6, CHUNK)
             branches, balances = np.concatenate((branches, branch)), np.concatenate((balances, balance))

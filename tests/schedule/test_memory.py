@@ -20,7 +20,7 @@ from tests.schedule.inline import Resident
 
 def test_blocks_take_what_batches_leave_and_always_a_quarter() -> None:
     budget = MemoryBudget(1000)
-    assert budget.blocks(0) == 1000 and budget.blocks(600) == 400 and budget.blocks(5000) == 250
+    assert budget.blocks(0) == 625 and budget.blocks(300) == 325 and budget.blocks(5000) == 250
     assert budget.merged < budget.batches < budget.most < budget.total
 
 

@@ -6,7 +6,8 @@ A worker's memory = batches in memory + resident blocks of batches on file + wha
 * beyond ``batches`` bytes of batches, the largest arrangements go to files, in the background, long before a
   commit is due;
 * beyond ``most`` bytes, the next step waits for that;
-* resident blocks may take what batches leave, and always a quarter.
+* resident blocks may take what batches leave of five eighths, and always a quarter; mapped pages around them
+  (:mod:`penstock.storage.pool`) and freed memory that the allocator keeps take the rest.
 
 Without a number from the user, workers of one machine share half of its memory.
 """
@@ -54,7 +55,7 @@ class MemoryBudget:
 
     def blocks(self, in_memory: int) -> int:
         """What resident blocks may take beside batches of ``in_memory`` bytes."""
-        return max(self.total // 4, self.total - in_memory)
+        return max(self.total // 4, self.total * 5 // 8 - in_memory)
 
 
 def usual_budget(sharing: int) -> int:

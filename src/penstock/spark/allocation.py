@@ -30,7 +30,7 @@ _LARGEST = 32 << 20  # the most that glibc allows for memory that is kept when f
 
 def kept_bytes(memory: int | None) -> int:
     """How much freed memory a worker with this budget keeps."""
-    return KEPT_BYTES if memory is None else min(KEPT_BYTES, max(_LARGEST, memory // 4))
+    return KEPT_BYTES if memory is None else min(KEPT_BYTES, max(_LARGEST, memory // 8))
 
 
 def keep_freed_memory(memory: int | None = None) -> None:
