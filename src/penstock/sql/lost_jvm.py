@@ -54,7 +54,7 @@ def _is_of_a_dead_jvm(error: Exception) -> bool:
         return False
     try:
         gateway.jvm.java.lang.System.nanoTime()
-    except Exception:
+    except Exception:  # whatever it is, a living JVM would have answered
         return True
     return False
 
