@@ -32,9 +32,10 @@ BOUNDS: Mapping[str, str] = {
         "A step looks 500 random keys up in each worker, nearly all in blocks that are not in memory: a "
         "block of 1,024 rows is checked and unpacked for each, and much of that is page faults of the memory "
         "that it is unpacked into. It is one run of three, each of other code: 5.7 times before blocks were "
-        "dropped with few calls, 4.0 after it, and this one with a smaller share of the budget for blocks, to "
-        "save memory. The step in memory took 14 to 19 ms in them, so the noise is as large. Unpacking into memory that is used again, "
-        "instead of given back to the system, would avoid the faults."
+        "dropped with few calls, 4.0 after that, and this one with a smaller share of the budget for "
+        "blocks, to save memory. The step in memory took 14 to 19 ms in them, so noise is not separated from "
+        "the changes. Unpacking into memory that is used again, instead of given back to the system, would "
+        "avoid the faults."
     ),
     "storage-warm": (
         "A batch in memory has a directory of about eight rows an entry, a batch on file one fence for each "
